@@ -1,0 +1,41 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PYTHONDONTWRITEBYTECODE ?=
+
+.PHONY: run test check pytest bench warm clean
+
+run: $(VENV)/.run-ready ## open the app
+	$(BIN)/python -m miml_core warm
+	$(BIN)/streamlit run app.py
+
+test: check pytest ## all checks and all tests, the browser ones included
+
+check: $(VENV)/.dev-ready
+	$(BIN)/ruff check .
+	$(BIN)/mypy miml_core
+	$(BIN)/lint-imports
+
+pytest: $(VENV)/.dev-ready
+	bash tests/browser/install_chromium.sh
+	$(BIN)/python -m miml_core warm
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.run-ready ## speed, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+warm: $(VENV)/.run-ready ## compile the numba kernels now, so that nobody waits for them later
+	$(BIN)/python -m miml_core warm
+
+$(VENV)/.run-ready: requirements.txt constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/.dev-ready: requirements-dev.txt $(VENV)/.run-ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,50 @@
+"""The command line: `python -m miml_core COMMAND ...`.
+
+Each command is a module of `miml_core.commands` with `add_arguments(parser)` and `run(args) -> int`; it is
+imported only when asked for, so that `--help` and quick commands stay quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+from miml_core.errors import BagtagError
+
+COMMANDS = {
+    "warm": "compile the numba kernels now, so that nobody waits for them later",
+    "bench": "measure the models on .npz and .arff data sets, beside the published figures",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; 0 when it worked, 1 when it could not be done, 2 for a wrong call."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(
+        prog="python -m miml_core", description="Bagtag without a screen.", formatter_class=argparse.RawTextHelpFormatter
+    )
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if name == asked:
+            module = importlib.import_module(f"miml_core.commands.{name.replace('-', '_')}")
+            subparser.epilog = module.__doc__
+            module.add_arguments(subparser)
+            subparser.set_defaults(run=module.run)
+    args = parser.parse_args(arguments)
+    try:
+        return int(args.run(args))
+    except BagtagError as error:
+        print(f"bagtag: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("bagtag: stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""BagSet: the one data structure every model learns from.
+
+A whole data set is a few flat, contiguous arrays; bag b is the rows `offsets[b]:offsets[b + 1]`, as a CSR matrix
+holds its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miml_core.errors import BagtagError
+
+UNKNOWN = -1
+"""Label of a segment nobody has spoken about."""
+
+BACKGROUND = -2
+"""Label of a segment that a person said is none of the classes."""
+
+
+class BagSet:
+    """Bags of segments with three-valued tags.
+
+    Parameters
+    ----------
+    X : (N, d) float
+        One row a segment.
+    offsets : (B + 1,) int
+        Bag b is rows ``offsets[b]:offsets[b + 1]``.
+    tags : (B, C) int8
+        +1 present, -1 absent, 0 not known.
+    classes : C names
+    labels : (N,) int, optional
+        What a person said of a segment: a class index, `UNKNOWN` or `BACKGROUND`.
+    names : B strings, optional
+        What to call a bag in messages; "bag 7" when not given.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        offsets: ArrayLike,
+        tags: ArrayLike,
+        classes: Sequence[str],
+        labels: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.X: NDArray[np.float64] = np.ascontiguousarray(X, dtype=np.float64)
+        self.offsets: NDArray[np.int64] = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.tags: NDArray[np.int8] = np.ascontiguousarray(tags, dtype=np.int8)
+        self.classes: list[str] = [str(name) for name in classes]
+        n_rows = len(self.X) if self.X.ndim else 0
+        self.labels: NDArray[np.int64] = (
+            np.full(n_rows, UNKNOWN, dtype=np.int64) if labels is None else np.ascontiguousarray(labels, dtype=np.int64)
+        )
+        self.names: list[str] | None = None if names is None else [str(name) for name in names]
+        self._check()
+
+    # what is in it
+
+    @property
+    def n_bags(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_segments(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def bag_of(self) -> NDArray[np.int64]:
+        """(N,) the bag each segment belongs to."""
+        return np.repeat(np.arange(self.n_bags), np.diff(self.offsets))
+
+    def __len__(self) -> int:
+        return self.n_bags
+
+    def __repr__(self) -> str:
+        return f"BagSet({self.n_bags} bags, {self.n_segments} segments, {self.X.shape[1]} features, {self.n_classes} classes)"
+
+    def name(self, bag: int) -> str:
+        """What to call bag number `bag` in a message."""
+        return f"bag {bag}" if self.names is None else f"bag {bag} ({self.names[bag]!r})"
+
+    def rows(self, bag: int) -> slice:
+        """The rows of `X` that belong to bag number `bag`."""
+        return slice(int(self.offsets[bag]), int(self.offsets[bag + 1]))
+
+    def __iter__(self) -> Iterator[BagSet]:
+        return (self[[bag]] for bag in range(self.n_bags))
+
+    # parts and sums
+
+    def __getitem__(self, bags: ArrayLike | slice) -> BagSet:
+        """The chosen bags, in the order given: `bags[3:7]`, `bags[[4, 2]]` or `bags[mask]`."""
+        chosen = np.atleast_1d(np.arange(self.n_bags)[bags])
+        sizes = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return BagSet(
+            self.X[rows],
+            offsets,
+            self.tags[chosen],
+            self.classes,
+            self.labels[rows],
+            None if self.names is None else [self.names[bag] for bag in chosen],
+        )
+
+    def replace(
+        self, *, X: ArrayLike | None = None, tags: ArrayLike | None = None, labels: ArrayLike | None = None
+    ) -> BagSet:
+        """The same bags with other features, tags or labels."""
+        return BagSet(
+            self.X if X is None else X,
+            self.offsets,
+            self.tags if tags is None else tags,
+            self.classes,
+            self.labels if labels is None else labels,
+            self.names,
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[BagSet]) -> BagSet:
+        """One BagSet of all parts, which must agree in classes and number of features."""
+        if not parts:
+            raise BagtagError("There are no bags to put together.")
+        first = parts[0]
+        for part in parts[1:]:
+            if part.classes != first.classes:
+                raise BagtagError("Bag sets with different classes cannot be put together.")
+            if part.X.shape[1] != first.X.shape[1]:
+                raise BagtagError(
+                    f"Bag sets with different features cannot be put together ({first.X.shape[1]} and {part.X.shape[1]})."
+                )
+        names = None
+        if any(part.names is not None for part in parts):
+            names = [part.names[i] if part.names else "" for part in parts for i in range(part.n_bags)]
+        return cls(
+            np.concatenate([part.X for part in parts]),
+            np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.offsets) for part in parts]))]),
+            np.concatenate([part.tags for part in parts]),
+            first.classes,
+            np.concatenate([part.labels for part in parts]),
+            names,
+        )
+
+    def split(self, train_share: float = 0.8, *, seed: int = 0) -> tuple[BagSet, BagSet]:
+        """Train and test bags, at random; whole bags only, so that no recording is on both sides."""
+        if not 0 < train_share < 1:
+            raise BagtagError(f"The training share must lie between 0 and 1, not {train_share}.")
+        order = np.random.default_rng(seed).permutation(self.n_bags)
+        n_train = min(max(1, round(train_share * self.n_bags)), self.n_bags - 1)
+        if n_train < 1:
+            raise BagtagError("Splitting needs at least two bags.")
+        return self[np.sort(order[:n_train])], self[np.sort(order[n_train:])]
+
+    # from files
+
+    @classmethod
+    def from_npz(cls, path: str | Path) -> BagSet:
+        """Read the `.npz` layout of the benchmarks: `X`, `bag_id`, `bag_label_matrix`, `class_names`.
+
+        A tag that is not set means absent. `instance_label` is truth for scoring and is not loaded as labels.
+        """
+        from miml_core.bag_files import read_npz
+
+        X, offsets, tags, classes = read_npz(Path(path))
+        return cls(X, offsets, tags, classes)
+
+    @classmethod
+    def from_arff(cls, path: str | Path) -> BagSet:
+        """Read a MIML relational `.arff`: bag id, a relational bag of numbers, then one 0/1 attribute a label."""
+        from miml_core.bag_files import read_arff
+
+        X, offsets, tags, classes, names = read_arff(Path(path))
+        return cls(X, offsets, tags, classes, names=names)
+
+    # refusing bad input
+
+    def _check(self) -> None:
+        self._check_shapes()
+        self._check_values()
+
+    def _check_shapes(self) -> None:
+        if self.X.ndim != 2 or self.X.shape[1] == 0:
+            raise BagtagError(f"Features must be a table of segments by numbers, not an array of shape {self.X.shape}.")
+        if self.offsets.ndim != 1 or len(self.offsets) < 2:
+            raise BagtagError("There must be at least one bag.")
+        if self.tags.ndim != 2 or self.tags.shape != (self.n_bags, self.n_classes):
+            raise BagtagError(
+                f"Tags must have one row a bag and one column a class, {(self.n_bags, self.n_classes)}, not {self.tags.shape}."
+            )
+        if len(set(self.classes)) != self.n_classes:
+            raise BagtagError("Two classes have the same name.")
+        if self.labels.shape != (self.n_segments,):
+            raise BagtagError(f"There must be one label a segment, {self.n_segments}, not {self.labels.shape}.")
+        if self.names is not None and len(self.names) != self.n_bags:
+            raise BagtagError(f"There must be one name a bag, {self.n_bags}, not {len(self.names)}.")
+        sizes = np.diff(self.offsets)
+        if (sizes <= 0).any():
+            raise BagtagError(f"{self.name(int(np.argmax(sizes <= 0)))} has no segments; leave it out.")
+        if self.offsets[0] != 0 or self.offsets[-1] != self.n_segments:
+            last = self.n_bags - 1
+            raise BagtagError(
+                f"The offsets do not add up: they run from {self.offsets[0]} to {self.offsets[-1]} (the end of "
+                f"{self.name(last)}), but there are {self.n_segments} segments."
+            )
+
+    def _check_values(self) -> None:
+        finite = np.isfinite(self.X).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            column = int(np.argmin(np.isfinite(self.X[row])))
+            raise BagtagError(f"Feature {column} of segment {self._where(row)} is not a finite number.")
+        if (np.abs(self.tags) > 1).any():
+            bag = int(np.argmax((np.abs(self.tags) > 1).any(axis=1)))
+            raise BagtagError(f"A tag of {self.name(bag)} is neither +1, -1 nor 0.")
+        if (self.labels == UNKNOWN).all():
+            return
+        outside = (self.labels >= self.n_classes) | (self.labels < BACKGROUND)
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise BagtagError(f"Label {self.labels[row]} of segment {self._where(row)} is not a class.")
+        named = np.flatnonzero(self.labels >= 0)
+        refused = self.tags[self.bag_of[named], self.labels[named]] < 0
+        if refused.any():
+            row = int(named[np.argmax(refused)])
+            raise BagtagError(
+                f"Segment {self._where(row)} is labelled {self.classes[self.labels[row]]!r}, "
+                "but that bag is tagged as not having it."
+            )
+
+    def _where(self, row: int) -> str:
+        bag = int(np.searchsorted(self.offsets, row, side="right") - 1)
+        return f"{row - self.offsets[bag]} of {self.name(bag)}"

@@ -1,0 +1,1 @@
+"""The demo project: generated sounds and pictures."""

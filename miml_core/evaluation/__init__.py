@@ -1,0 +1,1 @@
+"""Metrics, cross-validation, published tables and the benchmark."""

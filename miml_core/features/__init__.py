@@ -1,0 +1,1 @@
+"""Describe a region in numbers."""

@@ -1,0 +1,1 @@
+"""Open a file: sound by window, pictures by size."""

@@ -1,0 +1,1 @@
+"""What to look at next, and tag suggestions."""
