@@ -1,0 +1,17 @@
+"""Fixtures every test may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data beside the project; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("BAGTAG_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("needs the real data (../shared/data, or BAGTAG_DATA)")
+    return folder
