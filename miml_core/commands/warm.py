@@ -1,0 +1,27 @@
+"""Compiles every numba kernel and keeps the machine code on disk, so that no first click waits for it.
+
+example:
+  python -m miml_core warm
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import time
+
+MODULES_WITH_KERNELS = [
+    "miml_core.posterior",
+]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """No arguments."""
+
+
+def run(args: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    for module in MODULES_WITH_KERNELS:
+        importlib.import_module(module).warm()
+    print(f"Kernels ready in {time.perf_counter() - started:.1f} s.")
+    return 0

@@ -1,0 +1,31 @@
+"""One algorithm a file, all behind the contract of `base.Model`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+
+from miml_core.models.base import Model, Progress, load_model
+
+_WHERE = {
+    "ored-lr": ("miml_core.models.ored_lr", "ORedLR"),
+}
+
+
+class _Models(Mapping[str, type[Model]]):
+    """Name -> model class; an algorithm is imported when first asked for."""
+
+    def __getitem__(self, name: str) -> type[Model]:
+        module, attribute = _WHERE[name]
+        return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_WHERE)
+
+    def __len__(self) -> int:
+        return len(_WHERE)
+
+
+MODELS: Mapping[str, type[Model]] = _Models()
+
+__all__ = ["MODELS", "Model", "Progress", "load_model"]
