@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when it worked, 1 when it could not be done, 2 for a wrong call."""
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
-        prog="python -m miml_core", description="Bagtag without a screen.", formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m miml_core", description="Bagtag without a screen."
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     asked = next((word for word in arguments if not word.startswith("-")), None)

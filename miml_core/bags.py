@@ -82,7 +82,8 @@ class BagSet:
         return self.n_bags
 
     def __repr__(self) -> str:
-        return f"BagSet({self.n_bags} bags, {self.n_segments} segments, {self.X.shape[1]} features, {self.n_classes} classes)"
+        counts = f"{self.n_bags} bags, {self.n_segments} segments, {self.X.shape[1]} features, {self.n_classes} classes"
+        return f"BagSet({counts})"
 
     def name(self, bag: int) -> str:
         """What to call bag number `bag` in a message."""
@@ -136,7 +137,7 @@ class BagSet:
                 raise BagtagError("Bag sets with different classes cannot be put together.")
             if part.X.shape[1] != first.X.shape[1]:
                 raise BagtagError(
-                    f"Bag sets with different features cannot be put together ({first.X.shape[1]} and {part.X.shape[1]})."
+                    f"Bag sets with {first.X.shape[1]} and {part.X.shape[1]} features cannot be put together."
                 )
         names = None
         if any(part.names is not None for part in parts):
@@ -194,7 +195,7 @@ class BagSet:
             raise BagtagError("There must be at least one bag.")
         if self.tags.ndim != 2 or self.tags.shape != (self.n_bags, self.n_classes):
             raise BagtagError(
-                f"Tags must have one row a bag and one column a class, {(self.n_bags, self.n_classes)}, not {self.tags.shape}."
+                f"Tags must be bags by classes, {(self.n_bags, self.n_classes)}, not {self.tags.shape}."
             )
         if len(set(self.classes)) != self.n_classes:
             raise BagtagError("Two classes have the same name.")

@@ -67,7 +67,8 @@ class Model(ABC):
 
     def get_params(self) -> dict[str, Any]:
         """The constructor's parameters with their values."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"}
+        names = inspect.signature(type(self).__init__).parameters
+        return {name: getattr(self, name) for name in names if name != "self"}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.get_params().items())})"
@@ -83,7 +84,7 @@ class Model(ABC):
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features_:
             raise BagtagError(
-                f"The model was trained on {self.n_features_} features a segment and was given shape {X.shape}; train it again."
+                f"The model was trained on {self.n_features_} features a segment and was given {X.shape}; train it again."
             )
         return X
 
@@ -134,7 +135,7 @@ def load_model(path: str | Path) -> Model:
     except FileNotFoundError:
         raise BagtagError(f"There is no model file {path}.") from None
     except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise BagtagError(f"{path} is not a whole Bagtag model file; train the model again or choose another file.") from error
+        raise BagtagError(f"{path} is not a whole Bagtag model file; train again or choose another file.") from error
     model = MODELS[header["model"]](**header["params"])
     model._restore({**arrays, **header["values"]})
     return model
