@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,7 +99,7 @@ class BagSet:
 
     # parts and sums
 
-    def __getitem__(self, bags: ArrayLike | slice) -> BagSet:
+    def __getitem__(self, bags: slice | Sequence[int] | NDArray[Any]) -> BagSet:
         """The chosen bags, in the order given: `bags[3:7]`, `bags[[4, 2]]` or `bags[mask]`."""
         chosen = np.atleast_1d(np.arange(self.n_bags)[bags])
         sizes = np.diff(self.offsets)[chosen]

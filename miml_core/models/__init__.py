@@ -17,7 +17,7 @@ class _Models(Mapping[str, type[Model]]):
 
     def __getitem__(self, name: str) -> type[Model]:
         module, attribute = _WHERE[name]
-        return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]
+        return getattr(importlib.import_module(module), attribute)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_WHERE)

@@ -84,7 +84,7 @@ class Model(ABC):
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features_:
             raise BagtagError(
-                f"The model was trained on {self.n_features_} features a segment and was given {X.shape}; train it again."
+                f"The model was trained on {self.n_features_} features a segment, not {X.shape}; train it again."
             )
         return X
 
