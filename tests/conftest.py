@@ -4,8 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A first call may compile or import for a second; a busy machine is no failure.
+settings.register_profile("bagtag", deadline=None)
+settings.load_profile("bagtag")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,158 @@
+"""Mask to polygon and back.
+
+A ring is a (k, 2) array of x, y in edge coordinates of the pixel grid: pixel (row, column) is the square from
+(column, row) to (column + 1, row + 1). Outer rings run clockwise on the screen, holes the other way, and filling
+by the even-odd rule needs neither. Pixels that touch only at a corner belong to different rings, so that no ring
+crosses itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Ring = NDArray[np.float64]
+
+
+def trace(mask: NDArray[np.bool_]) -> list[Ring]:
+    """Rings of corners around all pixels of `mask`; `fill` gives the same mask back.
+
+    On every grid line the corners, taken in order, are the ends of the straight pieces of the boundary: pairing
+    them along rows gives the horizontal pieces, along columns the vertical ones, and walking from a piece of one
+    kind to one of the other goes round a ring.
+    """
+    rows, columns, twin_first = _corners(mask)
+    if not len(rows):
+        return []
+    along_rows = np.lexsort((columns, rows))
+    along_columns = np.lexsort((twin_first, rows, columns))
+    across, down = _partners(along_rows), _partners(along_columns)
+    return [
+        _directed(np.column_stack([columns[walk], rows[walk]]), mask) for walk in _walks(across.tolist(), down.tolist())
+    ]
+
+
+def simplify(ring: Ring, tolerance: float) -> Ring:
+    """The ring with fewer points, none of the dropped ones further than `tolerance` away (Douglas and Peucker).
+
+    Works on all pieces of a level at once. A ring that would collapse is returned as it is.
+    """
+    if tolerance <= 0 or len(ring) <= 4:
+        return ring
+    closed = np.vstack([ring, ring[:1]])
+    far = int(np.argmax(((ring - ring[0]) ** 2).sum(axis=1)))
+    keep = np.zeros(len(closed), dtype=bool)
+    keep[[0, far, len(ring)]] = True
+    while True:
+        ends = np.flatnonzero(keep)
+        distance = _distances(closed, ends)
+        pieces = np.searchsorted(ends, np.arange(len(closed)), side="right") - 1
+        order = np.lexsort((distance, pieces))
+        last = np.flatnonzero(np.diff(pieces[order], append=len(ends)))
+        furthest = order[last]
+        furthest = furthest[distance[furthest] > tolerance]
+        if not len(furthest):
+            break
+        keep[furthest] = True
+    simple = closed[:-1][keep[:-1]]
+    return simple if len(simple) >= 3 and abs(signed_area(simple)) >= 0.5 else ring
+
+
+def fill(rings: Sequence[ArrayLike], height: int, width: int) -> NDArray[np.bool_]:
+    """Mask of the pixels whose centres lie inside the rings by the even-odd rule; parts off the grid are cut off."""
+    inside = np.zeros((height, width + 1), dtype=np.int64)
+    for ring in rings:
+        points = np.asarray(ring, dtype=float).reshape(-1, 2)
+        rows, columns = _crossings(points, np.roll(points, -1, axis=0), height)
+        np.add.at(inside, (rows, np.clip(columns, 0, width)), 1)
+    return np.asarray(np.cumsum(inside[:, :-1], axis=1) % 2, dtype=bool)
+
+
+def signed_area(ring: Ring) -> float:
+    """Area inside a ring, positive when it runs clockwise on the screen."""
+    x, y = ring[:, 0], ring[:, 1]
+    return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2
+
+
+def _corners(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns of the boundary's corners; a point where two pixels touch diagonally is there twice.
+
+    The first of such twins ends a piece from the left, the second starts one to the right. The third array sorts
+    them along their column: whether the first twin goes up or down depends on which of the two diagonals is set.
+    """
+    padded = np.pad(mask, 1).astype(np.int8)
+    upper_left, upper_right = padded[:-1, :-1], padded[:-1, 1:]
+    lower_left, lower_right = padded[1:, :-1], padded[1:, 1:]
+    total = upper_left + upper_right + lower_left + lower_right
+    touching = (total == 2) & (upper_left == lower_right)
+    count = np.where(touching, 2, total % 2)
+    rows, columns = np.nonzero(count)
+    times = count[rows, columns]
+    first_goes_up = np.repeat(upper_left[rows, columns] == 1, times)
+    rows, columns = np.repeat(rows, times), np.repeat(columns, times)
+    is_second = np.zeros(len(rows), dtype=bool)
+    is_second[1:] = (rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])
+    return rows, columns, (is_second == first_goes_up).astype(np.int64)
+
+
+def _partners(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The other end of each corner's piece, when consecutive pairs of `order` are pieces."""
+    partner = np.empty(len(order), dtype=np.int64)
+    partner[order[0::2]] = order[1::2]
+    partner[order[1::2]] = order[0::2]
+    return partner
+
+
+def _walks(across: list[int], down: list[int]) -> list[list[int]]:
+    seen = [False] * len(across)
+    walks = []
+    for start in range(len(across)):
+        if seen[start]:
+            continue
+        walk = []
+        corner = start
+        while not seen[corner]:
+            other = across[corner]
+            seen[corner] = seen[other] = True
+            walk += [corner, other]
+            corner = down[other]
+        walks.append(walk)
+    return walks
+
+
+def _directed(corners: NDArray[np.int64], mask: NDArray[np.bool_]) -> Ring:
+    """Start at the upper left corner; clockwise when the pixel there is inside, the other way round a hole."""
+    ring = corners.astype(float)
+    first = int(np.lexsort((corners[:, 0], corners[:, 1]))[0])
+    ring = np.roll(ring, -first, axis=0)
+    column, row = corners[first]
+    if (signed_area(ring) > 0) != bool(mask[row, column]):
+        ring = np.roll(ring[::-1], 1, axis=0)
+    return ring
+
+
+def _distances(points: Ring, ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Distance of every point to the straight piece between the two of `ends` around it; 0 at the ends."""
+    piece = np.clip(np.searchsorted(ends, np.arange(len(points)), side="right") - 1, 0, len(ends) - 2)
+    start, stop = points[ends[piece]], points[ends[piece + 1]]
+    along = stop - start
+    length2 = np.maximum((along**2).sum(axis=1), 1e-12)
+    share = np.clip(((points - start) * along).sum(axis=1) / length2, 0, 1)
+    distance = np.sqrt(((points - start - share[:, None] * along) ** 2).sum(axis=1))
+    distance[ends] = 0
+    return distance
+
+
+def _crossings(start: Ring, stop: Ring, height: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(row, column) of the first pixel centre right of each place where an edge crosses a row of centres."""
+    top, bottom = np.minimum(start[:, 1], stop[:, 1]), np.maximum(start[:, 1], stop[:, 1])
+    first = np.clip(np.ceil(top - 0.5), 0, height).astype(np.int64)
+    last = np.clip(np.ceil(bottom - 0.5), 0, height).astype(np.int64)
+    times = last - first
+    edge = np.repeat(np.arange(len(start)), times)
+    rows = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times) + first[edge]
+    share = (rows + 0.5 - start[edge, 1]) / (stop[edge, 1] - start[edge, 1])
+    x = start[edge, 0] + share * (stop[edge, 0] - start[edge, 0])
+    return rows, np.ceil(np.clip(x, -1, 2**31) - 0.5).astype(np.int64)
