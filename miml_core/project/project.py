@@ -1,0 +1,98 @@
+"""`Project`: one door to everything a project keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from miml_core.project import settings as settings_
+from miml_core.project.desk_annotate import AnnotateDesk
+from miml_core.project.desk_learn import LearnDesk
+from miml_core.project.desk_library import LibraryDesk
+from miml_core.project.store import Store
+
+Kind = Literal["sound", "picture"]
+
+
+class Project(LibraryDesk, AnnotateDesk, LearnDesk):
+    """A project folder, open.
+
+    Safe to share between threads; several processes may have the same project open. The methods are grouped by what a
+    person does: keep a library (`LibraryDesk`: media, bags, classes, settings), annotate (`AnnotateDesk`: tags,
+    segments, corrections, undo) and learn (`LearnDesk`: jobs, runs, predictions, review).
+
+    Parameters
+    ----------
+    store : Store
+        Made by `create` or `open`.
+    annotator : str
+        Who acts, unless a method is told otherwise.
+    """
+
+    def __init__(self, store: Store, annotator: str = "") -> None:
+        self.store = store
+        self.annotator = annotator
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | Path,
+        *,
+        kind: Kind = "sound",
+        name: str | None = None,
+        annotator: str = "",
+        settings: dict[str, Any] | None = None,
+    ) -> Project:
+        """Make a new project in `folder`, which may exist but must not hold a project already.
+
+        `settings` is `InstanceSettings.to_dict()`; the defaults for the kind when not given.
+        """
+        store = Store.create(Path(folder))
+        project = cls(store, annotator)
+        try:
+            with store.write() as connection:
+                settings_.initialise(connection, kind=kind, name=name or Path(folder).resolve().name, settings=settings)
+        except BaseException:
+            project.close()
+            raise
+        return project
+
+    @classmethod
+    def open(cls, folder: str | Path, *, annotator: str = "") -> Project:
+        """Open the project in `folder`; an older one is brought up to date after a backup copy.
+
+        Raises
+        ------
+        BagtagError
+            There is no project, it is damaged, it is not Bagtag's, or a newer Bagtag made it (`ProjectTooNew`).
+        """
+        return cls(Store.open(Path(folder)), annotator)
+
+    @staticmethod
+    def is_project(folder: str | Path) -> bool:
+        """Does the folder hold something that looks like a project? (Without opening it.)"""
+        return (Path(folder) / "project.db").is_file()
+
+    def close(self) -> None:
+        """Let go of the files. Nothing needs saving: everything already is."""
+        self.store.close()
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Project({str(self.folder)!r})"
+
+    @property
+    def folder(self) -> Path:
+        """Where the project lives."""
+        return self.store.folder
+
+    @property
+    def cache_folder(self) -> Path:
+        """A folder for what can be made again; it may be deleted at any time, so it is made on every use."""
+        return self.store.cache_folder

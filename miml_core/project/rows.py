@@ -1,0 +1,339 @@
+"""What a project answers with: small frozen records, made of plain values only.
+
+Class ids are positive numbers that never change and are never used again; `BACKGROUND` (-2) stands for "none of the
+classes" wherever a label is meant, and None for "nobody has said". Times of day are seconds since 1970 (UTC).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Ring = list[tuple[float, float]]
+"""A closed outline in real units, (seconds, hertz) or original pixels; the first ring is outside, the others are holes."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """One kind of thing a person can tag."""
+
+    id: int
+    name: str
+    colour: str
+    shortcut: str
+    scientific_name: str
+    note: str
+    n_bags: int = 0
+    """How many bags are tagged as having it."""
+    n_segments: int = 0
+    """How many segments a person gave this label."""
+
+
+@dataclass(frozen=True)
+class Medium:
+    """One file on disk."""
+
+    id: int
+    path: str
+    """As it is stored: relative to the project where possible, with forward slashes."""
+    size: int
+    fingerprint: str
+    missing: bool
+    duration: float | None
+    """Seconds; None for a picture."""
+    rate: int | None
+    channels: int | None
+    width: int | None
+    height: int | None
+    recorded_at: str | None
+    recorded_from: str | None
+
+
+@dataclass(frozen=True)
+class Bag:
+    """One clip or picture, as a list shows it."""
+
+    id: int
+    name: str
+    media_id: int
+    path: str
+    start: float
+    end: float
+    """Seconds of the recording; both 0 for a picture."""
+    recorded_at: str | None
+    """When this bag starts (ISO 8601), if known."""
+    missing: bool
+    """The file is not where it was."""
+    tags: dict[int, int]
+    """Class id -> +1 present or -1 absent, as said by a person; a class not in it is unknown (absent if `closed`)."""
+    finished: bool
+    rest_unknown: bool
+    """Finished with "not sure about the rest": what is not tagged is unknown instead of absent."""
+    n_segments: int
+    n_reviewed: int
+    """How many of its segments a person has corrected or accepted."""
+    segmented: bool
+    """Its segments were found with the settings as they are now."""
+    error: str | None
+    """Why the last job could not deal with this bag."""
+    revision: int
+    thumbnail_key: str
+    """Changes when the thumbnail does."""
+    doubt: float | None
+    """1 - the least sure prediction of its unreviewed segments; None when nothing is predicted."""
+    note: str = ""
+
+    @property
+    def duration(self) -> float:
+        return self.end - self.start
+
+    @property
+    def closed(self) -> bool:
+        """Finished and complete: what is not tagged is absent."""
+        return self.finished and not self.rest_unknown
+
+
+@dataclass(frozen=True)
+class BagPage:
+    """Some rows of a list of bags."""
+
+    bags: list[Bag]
+    total: int
+    """How many bags the search and filter leave, on all pages."""
+    revision: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a project is, counted in bags and segments."""
+
+    n_media: int
+    n_missing: int
+    n_bags: int
+    n_tagged: int
+    n_finished: int
+    n_segmented: int
+    n_errors: int
+    n_segments: int
+    n_reviewed: int
+    n_predicted: int
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the current run says of a segment."""
+
+    run_id: int
+    probabilities: dict[int, float]
+    """Class id (or BACKGROUND) -> probability given the bag's tags and corrections; adds up to 1."""
+    top: int
+    probability: float
+    margin: float
+    """Probability of the first minus that of the second."""
+    free_top: int
+    """What the model would say if it knew no tags."""
+    free_probability: float
+    contradicts: bool
+    """`free_top` is a class that the bag is tagged as not having."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One region of a bag, in real units."""
+
+    id: int
+    bag_id: int
+    number: int
+    """What people call it: "segment 12" of its bag."""
+    outline: list[Ring]
+    left: float
+    right: float
+    low: float
+    high: float
+    """Its box: seconds and hertz, or original pixels (there `low` is the upper edge, y running downwards)."""
+    origin: str
+    """"automatic", "learned", "drawn" or "edited"."""
+    label: int | None
+    """What a person said: a class id, BACKGROUND or None."""
+    accepted: bool
+    """The person confirmed the prediction instead of changing it."""
+    annotator: str | None
+    prediction: Prediction | None
+    revision: int
+
+    @property
+    def reviewed(self) -> bool:
+        return self.label is not None
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One act of a person."""
+
+    id: int
+    at: float
+    annotator: str
+    act: str
+    kind: str
+    """"act", "undo", "redo" or "note" (something that cannot be undone)."""
+    bag_id: int | None
+    sentence: str
+    undone: bool
+
+
+@dataclass(frozen=True)
+class EditResult:
+    """What an act did."""
+
+    revision: int
+    """The project's revision after it."""
+    sentence: str
+    bag_id: int | None = None
+    created: list[int] = field(default_factory=list)
+    """Ids of segments or classes it made."""
+    touched: list[int] = field(default_factory=list)
+    """Ids of the segments it changed, made or removed."""
+    repeated: bool = False
+    """This edit was already stored; nothing was done."""
+    overtook: list[str] = field(default_factory=list)
+    """Sentences of other people's acts on the same things that this person had not seen yet; this act won."""
+    history_id: int | None = None
+
+
+@dataclass(frozen=True)
+class News:
+    """What changed since a revision."""
+
+    revision: int
+    bags: list[int]
+    topics: list[str]
+    """Among "classes", "settings", "runs", "media"."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training and what it gave."""
+
+    id: int
+    model: str
+    params: dict[str, Any]
+    seed: int
+    state: str
+    """"training", "done", "failed" or "cancelled"."""
+    current: bool
+    started_at: float
+    seconds: float | None
+    scores: dict[str, float]
+    curves: dict[str, list[float]]
+    classes: list[int]
+    """Class ids in the order of the model's columns."""
+    background: bool
+    feature_key: str
+    n_bags: int
+    n_segments: int
+    n_corrections: int
+    annotator: str
+    message: str
+    n_corrections_since: int
+    """Segments corrected or accepted after the run started: how old the run is."""
+    n_tags_since: int
+    """Bags whose tags changed after the run started."""
+
+
+@dataclass(frozen=True)
+class JobFailure:
+    """One file or bag that a job could not deal with."""
+
+    item: str
+    reason: str
+    bag_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Work in the background."""
+
+    id: int
+    kind: str
+    """"import", "segment", "features", "train", "predict" or "export"."""
+    params: dict[str, Any]
+    state: str
+    """"queued", "running", "done", "failed", "cancelled" or "dead"."""
+    done: int
+    of: int
+    message: str
+    seconds_left: float | None
+    """Estimated from the pace so far; None when not known."""
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+    heartbeat: float | None
+    cancelling: bool
+    n_failures: int
+    result: dict[str, Any]
+    info: dict[str, Any]
+    """Live numbers of the work, the curves of a training for example."""
+    annotator: str
+
+    @property
+    def active(self) -> bool:
+        return self.state in ("queued", "running")
+
+    @property
+    def share(self) -> float:
+        """Between 0 and 1, for a progress bar."""
+        return min(1.0, self.done / self.of) if self.of else 0.0
+
+
+@dataclass(frozen=True)
+class ReviewItem:
+    """A segment worth looking at."""
+
+    segment_id: int
+    bag_id: int
+    score: float
+    """What it was ordered by."""
+
+
+@dataclass(frozen=True)
+class SampleAccuracy:
+    """Honest accuracy: of a random sample of segments, the share whose prediction a person found right."""
+
+    n: int
+    n_right: int
+    accuracy: float | None
+    low: float
+    high: float
+    """95 % Wilson interval."""
+
+
+@dataclass(frozen=True)
+class ResegmentPreview:
+    """What finding segments anew would do to the work of people."""
+
+    n_bags: int
+    n_kept_as_drawn: int
+    """Drawn and edited segments: always kept."""
+    n_reviewed: int
+    n_at_risk: int
+    """Reviewed automatic segments whose label is lost unless a new segment overlaps them enough."""
+    lost: list[str]
+    """Sentences for the bags tried with the new settings; empty when only counted."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding of `check`."""
+
+    kind: str
+    sentence: str
+    repairable: bool
+    repaired: bool = False
+
+
+@dataclass(frozen=True)
+class TagSuggestion:
+    """A tag the current model would give."""
+
+    class_id: int
+    probability: float
