@@ -1,0 +1,142 @@
+"""One window of a file becomes segments with features: what a job runs for every bag."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.features.acoustic import FeatureSet, sound_feature_names, sound_features
+from miml_core.media.audio import Channel
+from miml_core.media.grid import Grid
+from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings, read_spectrogram
+from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
+from miml_core.segments.regions import Region, resample
+
+
+@dataclass(frozen=True)
+class InstanceSettings:
+    """All that decides which segments a bag has and how they are described.
+
+    Parameters
+    ----------
+    channel : int or "mix"
+        For recordings with several channels.
+    spectrogram, segments
+        How sound becomes a picture, and segments are found on it.
+    learned_segmenter : path, optional
+        A saved `LearnedSegmenter` to find segments with; a new training is saved under a new name.
+    feature_set : "paper" or "extended"
+    """
+
+    spectrogram: SpectrogramSettings = field(default_factory=SpectrogramSettings)
+    segments: SoundSegmentSettings = field(default_factory=SoundSegmentSettings)
+    learned_segmenter: str | None = None
+    channel: Channel = "mix"
+    feature_set: FeatureSet = "extended"
+
+    @classmethod
+    def for_rate(cls, rate: float) -> InstanceSettings:
+        """Defaults for the animals that a recorder with this sample rate is used for."""
+        return cls(SpectrogramSettings.for_rate(rate), SoundSegmentSettings.for_rate(rate))
+
+    @property
+    def segment_key(self) -> str:
+        """Short name of everything that found segments depend on; when it changes they are to be found again."""
+        return _short_hash(
+            self.spectrogram.analysis_dict(), self.segments.to_dict(), self.learned_segmenter, self.channel
+        )
+
+    @property
+    def feature_key(self) -> str:
+        """Short name of everything that the features of a given segment depend on."""
+        return _short_hash(self.spectrogram.analysis_dict(), self.channel, self.feature_set)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe."""
+        return {
+            "spectrogram": self.spectrogram.to_dict(),
+            "segments": self.segments.to_dict(),
+            "learned_segmenter": self.learned_segmenter,
+            "channel": self.channel,
+            "feature_set": self.feature_set,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> InstanceSettings:
+        return cls(
+            spectrogram=SpectrogramSettings.from_dict(values["spectrogram"]),
+            segments=SoundSegmentSettings.from_dict(values["segments"]),
+            learned_segmenter=values.get("learned_segmenter"),
+            channel=values.get("channel", "mix"),
+            feature_set=values.get("feature_set", "extended"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """The segments of one bag.
+
+    Attributes
+    ----------
+    grid : Grid
+        What the regions' pixels mean.
+    regions : list of Region
+    X : (n, d)
+        One row of features a region.
+    names : d names
+    """
+
+    grid: Grid
+    regions: list[Region]
+    X: NDArray[np.float64]
+    names: list[str]
+
+
+def sound_instances(path: str | Path, start: float, end: float, settings: InstanceSettings) -> Instances:
+    """Segments, found by the settings' segmenter, and features of one window (seconds) of a sound file."""
+    spectrogram = read_spectrogram(path, start, end, settings.spectrogram, settings.channel)
+    regions = find_sound_segments(spectrogram, settings.segments)
+    return Instances(spectrogram.grid, regions, *_described(spectrogram, regions, settings))
+
+
+def describe_regions(
+    path: str | Path, start: float, end: float, grid: Grid, regions: Sequence[Region], settings: InstanceSettings
+) -> NDArray[np.float64]:
+    """(n, d) features of given regions (drawn, edited, found with other settings) of a window of a sound file.
+
+    Parameters
+    ----------
+    grid : Grid
+        The grid the regions were made on; where the settings now give another, they are carried over.
+    """
+    spectrogram = read_spectrogram(path, start, end, settings.spectrogram, settings.channel)
+    if spectrogram.grid != grid:
+        regions = [_carried_over(region, grid, spectrogram.grid) for region in regions]
+    return _described(spectrogram, regions, settings)[0]
+
+
+def _carried_over(region: Region, old: Grid, new: Grid) -> Region:
+    """The region on a new grid; one that lies outside it keeps one pixel at the nearest edge."""
+    carried = resample(region, old, new)
+    if carried is not None:
+        return carried
+    row = int(np.clip(new.row_at(old.y_at(region.top)), 0, new.height - 1))
+    column = int(np.clip(new.column_at(old.x_at(region.left)), 0, new.width - 1))
+    return Region(row, column, np.ones((1, 1), dtype=bool))
+
+
+def _described(
+    spectrogram: Spectrogram, regions: Sequence[Region], settings: InstanceSettings
+) -> tuple[NDArray[np.float64], list[str]]:
+    return sound_features(spectrogram, regions, settings.feature_set), sound_feature_names(settings.feature_set)
+
+
+def _short_hash(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

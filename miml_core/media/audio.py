@@ -1,0 +1,182 @@
+"""Sound files: what they are, and their samples by window.
+
+libsndfile (through soundfile) opens WAV, FLAC, OGG, MP3, AIFF and more. Samples are read by window, so that ten
+seconds of a three-hour recording cost what a ten-second file costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.errors import BagtagError
+from miml_core.media.recording_time import recording_time
+
+Channel = int | Literal["mix"]
+
+SOUND_SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".w64", ".rf64", ".au")
+"""File name endings that a folder import takes for sound."""
+
+_BLOCK_FRAMES = 1 << 16
+
+
+@dataclass(frozen=True)
+class AudioInfo:
+    """What is known of a sound file without decoding it."""
+
+    path: Path
+    rate: int
+    channels: int
+    frames: int
+    recorded_at: datetime
+    recorded_from: str
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return self.frames / self.rate
+
+
+def audio_info(path: str | Path) -> AudioInfo:
+    """Rate, channels, length and recording time of a sound file, without decoding it."""
+    path = Path(path)
+    with _open(path) as sound:
+        rate, channels, frames = sound.samplerate, sound.channels, sound.frames
+    recorded_at, recorded_from = recording_time(path)
+    return AudioInfo(path, rate, channels, frames, recorded_at, recorded_from)
+
+
+def read_audio(
+    path: str | Path, start: float = 0.0, duration: float | None = None, channel: Channel = "mix"
+) -> tuple[NDArray[np.float32], int]:
+    """Samples of one window of a recording, as one channel.
+
+    Parameters
+    ----------
+    start, duration : seconds
+        The window; it is cut at the end of the file. No `duration` means to the end.
+    channel : int or "mix"
+        A channel number (0 is the first), or the mean of all.
+
+    Returns
+    -------
+    samples : (n,) float32
+    rate : int
+        Samples a second, as in the file; nothing is resampled.
+    """
+    path = Path(path)
+    with _open(path) as sound:
+        rate = int(sound.samplerate)
+        first, count = _window_frames(path, sound.frames, rate, start, duration)
+        if channel != "mix" and not 0 <= channel < sound.channels:
+            raise BagtagError(
+                f"{path.name} has {sound.channels} channel(s), so there is no channel number {channel}; "
+                "choose another channel or the mix of all."
+            )
+        samples = _read_frames(path, sound, first, count, channel)
+    if not np.isfinite(np.dot(samples, samples)) and not np.isfinite(samples).all():
+        raise BagtagError(
+            f"{path.name} holds samples that are not numbers (NaN or infinite) between {start:g} and "
+            f"{start + count / rate:g} s; export it again as 16- or 24-bit sound."
+        )
+    return samples, rate
+
+
+def cut_windows(
+    duration: float, length: float, overlap: float = 0.0, remainder: Literal["keep", "drop", "merge"] = "keep"
+) -> list[tuple[float, float]]:
+    """(start, end) of the bags that a recording of `duration` seconds is cut into.
+
+    Each window starts `length - overlap` after the one before. What is left at the end, shorter than `length`, is
+    a bag of its own ("keep"), is left out ("drop") or is joined to the last full window ("merge"). A recording
+    that is shorter than `length` is always one bag.
+    """
+    if not duration > 0:
+        raise BagtagError(f"A recording of {duration:g} s cannot be cut into bags.")
+    if not length > 0 or not 0 <= overlap < length:
+        raise BagtagError(f"Bags of {length:g} s with {overlap:g} s overlap: the overlap must be shorter than the bag.")
+    a_hair = 1e-6
+    if duration <= length + a_hair:
+        return [(0.0, duration)]
+    step = length - overlap
+    full = int((duration - length + a_hair) // step) + 1
+    windows = [(k * step, min(k * step + length, duration)) for k in range(full)]
+    covered = windows[-1][1]
+    if duration - covered > a_hair:
+        if remainder == "keep":
+            windows.append((full * step, duration))
+        elif remainder == "merge":
+            windows[-1] = (windows[-1][0], duration)
+        elif remainder != "drop":
+            raise BagtagError(f'What is left of a recording can be "keep", "drop" or "merge", not {remainder!r}.')
+    return windows
+
+
+def _open(path: Path):  # type: ignore[no-untyped-def]
+    """A soundfile of `path`, or a sentence that says why there is none."""
+    import soundfile
+
+    if not path.is_file():
+        raise BagtagError(f"{path} is not there any more; bring it back or take it out of the project.")
+    if path.stat().st_size == 0:
+        raise BagtagError(f"{path.name} is empty (0 bytes); copy it again from the recorder.")
+    try:
+        sound = soundfile.SoundFile(str(path))
+    except (soundfile.LibsndfileError, OSError) as error:
+        raise BagtagError(f"{path.name} could not be read as sound ({_reason(error)}).") from error
+    if sound.frames <= 0 or sound.samplerate <= 0:
+        sound.close()
+        raise BagtagError(f"{path.name} holds no sound (0 samples); copy it again from the recorder.")
+    return sound
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "error_string", error)).strip().rstrip(".")
+
+
+def _window_frames(path: Path, frames: int, rate: int, start: float, duration: float | None) -> tuple[int, int]:
+    """First frame and number of frames of a window, cut at the end of the file."""
+    first = round(start * rate)
+    last = frames if duration is None else round((start + duration) * rate)
+    if start < 0 or (duration is not None and duration <= 0) or first >= frames:
+        raise BagtagError(
+            f"{path.name} is {frames / rate:.3f} s long: there is nothing to read from {start:g} s"
+            + ("." if duration is None else f" to {start + duration:g} s.")
+        )
+    return first, max(1, min(last, frames) - first)
+
+
+def _read_frames(path: Path, sound, first: int, count: int, channel: Channel) -> NDArray[np.float32]:  # type: ignore[no-untyped-def]
+    """`count` frames from `first` on, as one channel; fewer where the file ends before its header says."""
+    import soundfile
+
+    samples = np.empty(count, dtype=np.float32)
+    done = 0
+    try:
+        sound.seek(first)
+        while done < count:
+            if sound.channels == 1:
+                read = len(sound.read(out=samples[done:]))
+            else:
+                block = sound.read(min(count - done, _BLOCK_FRAMES), dtype="float32", always_2d=True)
+                read = len(block)
+                samples[done : done + read] = block.mean(axis=1) if channel == "mix" else block[:, channel]
+            if read == 0:
+                break
+            done += read
+    except (soundfile.LibsndfileError, RuntimeError) as error:
+        if done == 0:
+            raise BagtagError(
+                f"{path.name} is damaged at {first / sound.samplerate:.2f} s ({_reason(error)}); copy it again."
+            ) from error
+    if done == 0:
+        raise BagtagError(
+            f"{path.name} ends before {first / sound.samplerate:.2f} s, although its header promises "
+            f"{sound.frames / sound.samplerate:.2f} s: it is cut off. Copy it again from the recorder."
+        )
+    return samples[:done]

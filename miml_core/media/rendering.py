@@ -1,0 +1,43 @@
+"""A spectrogram as a PNG."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.media.colour_maps import colour_map
+from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings
+
+WIDEST_PICTURE = 16_384
+"""Browsers refuse wider pictures; longer spectrograms are reduced, keeping the loudest of the joined columns."""
+
+
+def render_png(spectrogram: Spectrogram, settings: SpectrogramSettings, max_width: int = WIDEST_PICTURE) -> bytes:
+    """A PNG with one pixel a cell, coloured by the settings' view."""
+    from PIL import Image
+
+    values = _reduced(spectrogram.values, max_width)
+    levels = _colour_numbers(values, settings.quiet_db, settings.loud_db)
+    picture = Image.fromarray(levels, mode="P")
+    picture.putpalette(colour_map(settings.colour_map).tobytes())
+    stream = io.BytesIO()
+    picture.save(stream, "PNG", compress_level=1)
+    return stream.getvalue()
+
+
+def _reduced(values: NDArray[np.float32], max_width: int) -> NDArray[np.float32]:
+    joined = -(-values.shape[1] // max_width)
+    if joined <= 1:
+        return values
+    starts = np.arange(0, values.shape[1], joined)
+    return np.maximum.reduceat(values, starts, axis=1)
+
+
+def _colour_numbers(values: NDArray[np.float32], quiet_db: float, loud_db: float) -> NDArray[np.uint8]:
+    """0 to 255 from `quiet_db` to `loud_db` above the median level."""
+    background = np.median(values[:: max(1, values.shape[0] // 64), :: max(1, values.shape[1] // 512)])
+    scale = np.float32(255 / (loud_db - quiet_db))
+    levels = (values - np.float32(background + quiet_db)) * scale
+    return np.clip(levels, 0, 255, out=levels).astype(np.uint8)

@@ -1,0 +1,290 @@
+"""Spectrograms whose every pixel knows its second and hertz.
+
+Column t of a spectrogram is the window centred on the middle of its own hop, so it covers
+`start + t * hop` to `start + (t + 1) * hop`; a linear row covers half a frequency bin to either side of the bin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.errors import BagtagError
+from miml_core.media.colour_maps import COLOUR_MAPS
+from miml_core.media.grid import Grid
+
+QUIETEST_DB = -120.0
+"""Level of digital silence; a full-scale sine is at 0 dB."""
+
+_FRAMES_AT_ONCE = 128
+_SMALLEST_WINDOW = 16
+
+
+@dataclass(frozen=True)
+class SpectrogramSettings:
+    """How sound becomes a picture.
+
+    The first group changes segments and features; the second, the view, changes the picture only.
+
+    Parameters
+    ----------
+    window, hop : seconds
+        Length of the Hann window and the step between columns.
+    low, high : hertz
+        The band kept; None is up to half the sample rate.
+    scale : "linear" or "mel"
+        Spacing of the rows; a mel spectrogram has `mel_bands` of them.
+    normalisation : "none", "band" or "pcen"
+        Levels as they are; each band against its own median level; or per-channel energy normalisation, which
+        follows slow changes of the background.
+    quiet_db, loud_db : decibels above the recording's median level
+        What the two ends of the colour map stand for.
+    colour_map : one of `miml_core.media.colour_maps.COLOUR_MAPS`
+    """
+
+    window: float = 512 / 44100
+    hop: float = 256 / 44100
+    low: float = 300.0
+    high: float | None = None
+    scale: Literal["linear", "mel"] = "linear"
+    mel_bands: int = 128
+    normalisation: Literal["none", "band", "pcen"] = "none"
+
+    quiet_db: float = 0.0
+    loud_db: float = 45.0
+    colour_map: str = "magma"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.hop <= self.window:
+            raise BagtagError(
+                f"A spectrogram's hop ({self.hop:g} s) must be above 0 and at most its window ({self.window:g} s)."
+            )
+        if self.low < 0 or (self.high is not None and self.high <= self.low):
+            raise BagtagError(f"A spectrogram's band cannot run from {self.low:g} to {self.high} Hz.")
+        if self.scale not in ("linear", "mel"):
+            raise BagtagError(f"A spectrogram's scale is linear or mel, not {self.scale!r}.")
+        if self.normalisation not in ("none", "band", "pcen"):
+            raise BagtagError(f"A spectrogram's normalisation is none, band or pcen, not {self.normalisation!r}.")
+        if self.mel_bands < 8:
+            raise BagtagError(f"A mel spectrogram needs at least 8 bands, not {self.mel_bands}.")
+        if not self.loud_db > self.quiet_db:
+            raise BagtagError("The loud end of the view must be above its quiet end.")
+        if self.colour_map not in COLOUR_MAPS:
+            raise BagtagError(f"There is no colour map {self.colour_map!r}; choose one of {', '.join(COLOUR_MAPS)}.")
+
+    @classmethod
+    def preset(cls, name: str) -> SpectrogramSettings:
+        """Good settings for "birds", "bats", "frogs" or "insects"."""
+        if name not in PRESETS:
+            raise BagtagError(f"There is no preset {name!r}; choose one of {', '.join(PRESETS)}.")
+        return PRESETS[name]
+
+    @classmethod
+    def for_rate(cls, rate: float) -> SpectrogramSettings:
+        """The preset whose animals a recorder with this sample rate is used for."""
+        return PRESETS[preset_for_rate(rate)]
+
+    def analysis_dict(self) -> dict[str, Any]:
+        """What segments and features depend on, without the view."""
+        return {name: value for name, value in asdict(self).items() if name not in _VIEW}
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SpectrogramSettings:
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+
+_VIEW = ("quiet_db", "loud_db", "colour_map")
+
+PRESETS = {
+    "birds": SpectrogramSettings(),
+    "bats": SpectrogramSettings(window=0.0014, hop=0.0005, low=9_000.0, high=None),
+    "insects": SpectrogramSettings(window=512 / 96000, hop=256 / 96000, low=1_000.0),
+    "frogs": SpectrogramSettings(window=0.032, hop=0.008, low=80.0, high=8_000.0),
+}
+"""Settings by the animals they serve; see `SpectrogramSettings.for_rate` for the choice by sample rate."""
+
+
+def preset_for_rate(rate: float) -> str:
+    """Name of the preset for a sample rate: frogs up to 16 kHz, birds, insects from 88 kHz, bats from 128 kHz."""
+    if rate <= 16_000:
+        return "frogs"
+    if rate < 88_000:
+        return "birds"
+    return "insects" if rate < 128_000 else "bats"
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrogram:
+    """Levels in decibels on a grid.
+
+    Attributes
+    ----------
+    values : (height, width) float32
+        Row 0 is the highest frequency. Decibels below a full-scale sine, or above the background where a
+        normalisation was asked for.
+    grid : Grid
+        Seconds from the start of the recording, and hertz.
+    rate : int
+        Sample rate of the sound it was made from.
+    """
+
+    values: NDArray[np.float32]
+    grid: Grid
+    rate: int
+
+
+def make_spectrogram(
+    samples: NDArray[np.float32], rate: int, settings: SpectrogramSettings, start: float = 0.0
+) -> Spectrogram:
+    """The spectrogram of a window of sound that begins `start` seconds into its recording.
+
+    Parameters
+    ----------
+    samples : (n,) float
+    """
+    if len(samples) == 0:
+        raise BagtagError("There is no sound to make a spectrogram of (0 samples).")
+    layout = _layout(rate, settings)
+    power = _band_power(np.asarray(samples, dtype=np.float32), layout)
+    if settings.scale == "mel":
+        power = _mel_filters(layout, settings.mel_bands) @ power
+    if settings.normalisation == "pcen":
+        values = _pcen_levels(power, layout.hop / rate)
+    else:
+        values = _levels(power)
+        if settings.normalisation == "band":
+            values -= np.median(values, axis=1, keepdims=True)
+    height, width = values.shape
+    return Spectrogram(
+        values,
+        Grid(
+            width=width,
+            height=height,
+            left=start,
+            right=start + width * layout.hop / rate,
+            top=layout.top,
+            bottom=layout.bottom,
+            scale=settings.scale,
+        ),
+        rate,
+    )
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Settings in samples and bins for one sample rate.
+
+    The bins at 0 Hz and at half the sample rate are never used: half of their row would lie outside the sound.
+    """
+
+    rate: int
+    window: int
+    hop: int
+    first_bin: int
+    last_bin: int
+
+    @property
+    def bottom(self) -> float:
+        return (self.first_bin - 0.5) * self.rate / self.window
+
+    @property
+    def top(self) -> float:
+        return (self.last_bin - 0.5) * self.rate / self.window
+
+
+@cache
+def _layout(rate: int, settings: SpectrogramSettings) -> _Layout:
+    from scipy.fft import next_fast_len
+
+    window = next_fast_len(max(_SMALLEST_WINDOW, round(settings.window * rate)), real=True)
+    hop = max(1, round(settings.hop * rate))
+    bin_width = rate / window
+    first = max(1, round(settings.low / bin_width))
+    high = rate / 2 if settings.high is None else min(settings.high, rate / 2)
+    last = min(window // 2 - 1, round(high / bin_width)) + 1
+    if last - first < 2:
+        raise BagtagError(
+            f"Sound at {rate} samples a second has nothing between {settings.low:g} and "
+            f"{'its highest frequency' if settings.high is None else f'{settings.high:g} Hz'}; choose a wider band."
+        )
+    return _Layout(rate, window, hop, first, last)
+
+
+@cache
+def _hann(length: int) -> NDArray[np.float32]:
+    """A Hann window scaled so that a full-scale sine has power 1."""
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * (np.arange(length) + 0.5) / length)
+    return (window * (2 / window.sum())).astype(np.float32)
+
+
+def _band_power(samples: NDArray[np.float32], layout: _Layout) -> NDArray[np.float32]:
+    """(bins, columns) power, highest frequency on top."""
+    from scipy.fft import rfft
+
+    columns = -(-len(samples) // layout.hop)
+    before = (layout.window - layout.hop) // 2
+    after = max(0, (columns - 1) * layout.hop + layout.window - before - len(samples))
+    padded = np.pad(samples, (before, after), mode="reflect" if len(samples) > 1 else "edge")
+    frames = np.lib.stride_tricks.sliding_window_view(padded, layout.window)[:: layout.hop]
+    window = _hann(layout.window)
+    power = np.empty((layout.last_bin - layout.first_bin, columns), dtype=np.float32)
+    for begin in range(0, columns, _FRAMES_AT_ONCE):
+        end = min(columns, begin + _FRAMES_AT_ONCE)
+        bins = rfft(frames[begin:end] * window, axis=1)[:, layout.first_bin : layout.last_bin]
+        power[:, begin:end] = (bins.real**2 + bins.imag**2).T[::-1]
+    return power
+
+
+def _levels(power: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Decibels, in place."""
+    np.maximum(power, np.float32(10 ** (QUIETEST_DB / 10)), out=power)
+    np.log(power, out=power)
+    power *= np.float32(10 / np.log(10))
+    return power
+
+
+def _pcen_levels(power: NDArray[np.float32], hop: float, seconds: float = 0.4) -> NDArray[np.float32]:
+    """Per-channel energy normalisation (Wang et al. 2017) with a logarithm as its compression.
+
+    Each band is divided by its own smoothed energy to the power .98; the root of the original is replaced by
+    10 log10(1 + x / 2), so that levels stay in decibels and one threshold serves every normalisation.
+    """
+    from scipy.signal import lfilter
+
+    keep = np.exp(-hop / seconds)
+    smooth = lfilter([1 - keep], [1, -keep], power, axis=1, zi=keep * np.median(power, axis=1, keepdims=True))[0]
+    gain = (smooth + 1e-12) ** -0.98
+    values = 10 * np.log10(1 + power * gain / 2)
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+@cache
+def _mel_filters(layout: _Layout, bands: int) -> NDArray[np.float32]:
+    """(bands, bins) triangles with unit sum centred on the rows of the mel grid, highest on top."""
+    grid = Grid(1, bands, 0.0, 1.0, layout.top, layout.bottom, "mel")
+    edges = grid.y_at(np.arange(bands + 1))
+    centres = grid.y_at(np.arange(bands) + 0.5)
+    bins = np.arange(layout.first_bin, layout.last_bin)[::-1] * layout.rate / layout.window
+    half_width = np.maximum(edges[:-1] - edges[1:], layout.rate / layout.window)
+    weights = np.maximum(0.0, 1 - np.abs(bins - centres[:, None]) / half_width[:, None])
+    weights[weights.sum(axis=1) == 0, np.argmin(np.abs(bins - centres[:, None]), axis=1)[weights.sum(axis=1) == 0]] = 1
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def read_spectrogram(
+    path: str | Path, start: float, end: float, settings: SpectrogramSettings, channel: int | Literal["mix"] = "mix"
+) -> Spectrogram:
+    """The spectrogram of a window of a sound file."""
+    from miml_core.media.audio import read_audio
+
+    samples, rate = read_audio(path, start, end - start, channel)
+    return make_spectrogram(samples, rate, settings, start)
