@@ -3,9 +3,16 @@
 `FORMATS` maps a format's name to it. Rows are `SegmentRow`s; whoever keeps segments turns them into rows.
 """
 
+from miml_core.exchange.audacity import AudacityLabels
 from miml_core.exchange.base import Format
+from miml_core.exchange.coco import CocoJSON
+from miml_core.exchange.label_maps import LabelMaps
+from miml_core.exchange.raven import RavenTable
 from miml_core.exchange.rows import SegmentRow, by_file
+from miml_core.exchange.segments_csv import SegmentsCSV
 
-FORMATS: dict[str, Format] = {}
+FORMATS: dict[str, Format] = {
+    chosen.name: chosen for chosen in (SegmentsCSV(), RavenTable(), AudacityLabels(), CocoJSON(), LabelMaps())
+}
 
 __all__ = ["FORMATS", "Format", "SegmentRow", "by_file"]

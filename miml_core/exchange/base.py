@@ -56,10 +56,10 @@ class Format(ABC):
         target = Path(target)
         chosen = self._checked(rows)
         if target.suffix.lower() == ".zip":
-            return [_save(target, _zip(self.make_files(chosen)))]
+            return [save_file(target, _zip(self.make_files(chosen)))]
         if not self.many_files and not target.is_dir():
-            return [_save(target, content) for _, content in self.make_files(chosen)]
-        return [_save(_inside(target, name), content) for name, content in self.make_files(chosen)]
+            return [save_file(target, content) for _, content in self.make_files(chosen)]
+        return [save_file(_inside(target, name), content) for name, content in self.make_files(chosen)]
 
     def write_bytes(self, rows: Iterable[SegmentRow]) -> tuple[str, bytes]:
         """(file name, content) to download: the one file, or a zip archive of several."""
@@ -95,7 +95,7 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _save(path: Path, content: bytes) -> Path:
+def save_file(path: Path, content: bytes) -> Path:
     """Write beside the place, then rename: a reader or a power cut sees the old file or the new one."""
     temporary = path.parent / f".writing-{uuid.uuid4().hex}"
     try:

@@ -1,0 +1,154 @@
+"""COCO JSON: pictures, categories and annotations in one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from miml_core.errors import BagtagError
+from miml_core.exchange.base import Format
+from miml_core.exchange.masks import box_of, from_runs, mask_outline, row_region, row_rings, row_size, to_runs
+from miml_core.exchange.rows import Ring, SegmentRow, Speaker, Status, by_file
+from miml_core.segments.outlines import signed_area
+
+_BACKGROUND, _UNLABELLED = "(background)", "(unlabelled)"
+_OUR_TEXTS = ("bag", "status", "said_by", "who", "run")
+
+
+class CocoJSON(Format):
+    """A segment of one ring is a polygon; one with holes or parts is run lengths, for COCO's polygons know no holes.
+
+    What COCO has no field for is in `attributes`, the probability in `score`, as other tools do.
+    """
+
+    name = "coco"
+    title = "COCO JSON"
+    kinds = ("picture",)
+    extensions = (".json",)
+    many_files = False
+    keeps = "Everything; outlines to a thousandth of a pixel, those with holes or several parts to whole pixels."
+
+    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
+        files = by_file(rows)
+        names = sorted({_category(row) for row in rows})
+        category_ids = {key: number for number, key in enumerate(names, start=1)}
+        coco: dict[str, Any] = {
+            "info": {"description": "Segments exported by Bagtag"},
+            "images": [_image(number, segments[0]) for number, (_, segments) in enumerate(files, start=1)],
+            "categories": [
+                {"id": number, "name": name, "supercategory": "", "scientific_name": scientific_name}
+                for (name, scientific_name), number in category_ids.items()
+            ],
+            "annotations": [
+                _annotation(row, image_id, category_ids[_category(row)])
+                for image_id, (_, segments) in enumerate(files, start=1)
+                for row in segments
+            ],
+        }
+        for number, annotation in enumerate(coco["annotations"], start=1):
+            annotation["id"] = number
+        yield "segments.coco.json", json.dumps(coco, indent=1).encode("ascii")
+
+    def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
+        return [row for name, content in files for row in _parse(name, content)]
+
+
+def _category(row: SegmentRow) -> tuple[str, str]:
+    nameless = _BACKGROUND if row.status == "background" else _UNLABELLED
+    return row.label or nameless, row.scientific_name
+
+
+def _image(number: int, row: SegmentRow) -> dict[str, Any]:
+    height, width = row_size(row)
+    return {
+        "id": number,
+        "file_name": row.file,
+        "width": width,
+        "height": height,
+        "date_captured": row.recorded_at,
+    }
+
+
+def _annotation(row: SegmentRow, image_id: int, category_id: int) -> dict[str, Any]:
+    rings = row_rings(row)
+    left, top, right, bottom = row.box or box_of(rings)
+    if len(rings) == 1:
+        segmentation: Any = [[round(value, 3) for point in rings[0] for value in point]]
+        area = abs(signed_area(np.asarray(rings[0])))
+    else:
+        region, (height, width) = row_region(row), row_size(row)
+        segmentation = {"size": [height, width], "counts": to_runs(region.within((0, 0, height, width)))}
+        area = float(region.area)
+    attributes = {name: getattr(row, name) for name in _OUR_TEXTS} | {"segment": row.segment}
+    annotation = {
+        "id": 0,
+        "image_id": image_id,
+        "category_id": category_id,
+        "bbox": [round(value, 3) for value in (left, top, right - left, bottom - top)],
+        "area": round(area, 3),
+        "iscrowd": 0,
+        "segmentation": segmentation,
+        "attributes": attributes,
+    }
+    return annotation if row.probability is None else annotation | {"score": round(row.probability, 6)}
+
+
+def _parse(name: str, content: bytes) -> list[SegmentRow]:
+    try:
+        coco = json.loads(content)
+        images = {image["id"]: image for image in coco["images"]}
+        categories = {category["id"]: category for category in coco["categories"]}
+        return [
+            _row(annotation, images[annotation["image_id"]], categories[annotation["category_id"]], name)
+            for annotation in coco["annotations"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, BagtagError):
+            raise
+        raise BagtagError(f"{name!r} is not a COCO file that can be read: {type(error).__name__}, {error}.") from error
+
+
+def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, Any], name: str) -> SegmentRow:
+    where = f"{name!r}, annotation {annotation['id']}"
+    attributes = annotation.get("attributes", {})
+    label, score = category["name"], annotation.get("score")
+    status = attributes.get("status") or _status(label, score)
+    said_by = attributes.get("said_by") or ("model" if score is not None else "person" if status == "confirmed" else "")
+    if status not in get_args(Status) or said_by not in get_args(Speaker):
+        raise BagtagError(f"{where}: status {status!r} said by {said_by!r} is not known.")
+    left, top, width, height = (float(value) for value in annotation["bbox"])
+    return SegmentRow(
+        file=str(image["file_name"]),
+        kind="picture",
+        box=(left, top, round(left + width, 3), round(top + height, 3)),
+        outline=_rings(annotation.get("segmentation"), where),
+        width=int(image["width"]),
+        height=int(image["height"]),
+        label="" if status in ("background", "unlabelled") else label,
+        scientific_name=category.get("scientific_name", ""),
+        probability=score,
+        status=cast(Status, status),
+        said_by=cast(Speaker, said_by),
+        recorded_at=image.get("date_captured") or "",
+        segment=attributes.get("segment"),
+        **{field: attributes.get(field, "") for field in ("bag", "who", "run")},
+    )
+
+
+def _status(label: str, score: float | None) -> str:
+    if label in (_BACKGROUND, _UNLABELLED):
+        return label.strip("()")
+    return "confirmed" if score is None else "predicted"
+
+
+def _rings(segmentation: Any, where: str) -> tuple[Ring, ...]:
+    if isinstance(segmentation, dict):
+        height, width = (int(side) for side in segmentation["size"])
+        return mask_outline(from_runs(segmentation["counts"], height, width, where))
+    flat = [[float(value) for value in ring] for ring in segmentation or []]
+    if any(len(ring) < 6 or len(ring) % 2 for ring in flat):
+        raise BagtagError(f"{where}: a polygon needs at least three points of two numbers.")
+    return tuple(tuple(zip(ring[0::2], ring[1::2])) for ring in flat)

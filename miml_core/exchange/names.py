@@ -1,0 +1,40 @@
+"""File names that any system accepts, from which the recording's own name can be read back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+_REFUSED = re.compile('[\x00-\x1f\x7f<>:"|?*%\\\\\udc80-\udcff]')
+_AT_THE_END = re.compile(r"[. ]+$")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def name_beside(file: str, ending: str) -> str:
+    """The name of a file about `file`: its path with `ending` added, odd characters as %XX; never absolute."""
+    parts = file.split("/")
+    encoded = [_encode(part) if part else "%2F" for part in parts[:-1]] + [_encode(parts[-1])]
+    return "/".join(encoded) + ending
+
+
+def name_from_beside(name: str, ending: str) -> str:
+    """The inverse of `name_beside`."""
+    if name.lower().endswith(ending.lower()):
+        name = name[: -len(ending)]
+    return "/".join("" if part == "%2F" else unquote(part, errors="surrogateescape") for part in name.split("/"))
+
+
+def base_name(name: str) -> str:
+    """The last part of a path with forward slashes."""
+    return PurePosixPath(name).name
+
+
+def _encode(part: str) -> str:
+    part = _REFUSED.sub(lambda found: _percent(found[0]), part)
+    part = _AT_THE_END.sub(lambda found: _percent(found[0]), part)
+    return _percent(part[0]) + part[1:] if _RESERVED.match(part) or part.startswith(".") else part
+
+
+def _percent(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", errors="surrogateescape"))

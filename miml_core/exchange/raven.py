@@ -1,0 +1,119 @@
+"""Raven selection tables: one tab-separated file a recording, opened by Raven beside the sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast, get_args
+
+from miml_core.errors import BagtagError
+from miml_core.exchange.base import Format
+from miml_core.exchange.cells import decode_text, from_one_line, number_text, on_one_line, parse_number
+from miml_core.exchange.names import name_beside, name_from_beside
+from miml_core.exchange.rows import SegmentRow, Speaker, Status, by_file
+
+_ENDING = ".selections.txt"
+_BEGIN, _END, _LOW, _HIGH = "Begin Time (s)", "End Time (s)", "Low Freq (Hz)", "High Freq (Hz)"
+_RAVEN_COLUMNS = ("Selection", "View", "Channel", _BEGIN, _END, _LOW, _HIGH, "Begin File")
+_OUR_TEXTS = {
+    "Label": "label",
+    "Scientific Name": "scientific_name",
+    "Status": "status",
+    "Said By": "said_by",
+    "Who": "who",
+    "Run": "run",
+    "Bag": "bag",
+    "Recorded At": "recorded_at",
+}
+_LABELS_OF_OTHERS = ("Label", "Annotation", "Species", "Common Name")
+_PROBABILITIES_OF_OTHERS = ("Probability", "Confidence")
+
+
+class RavenTable(Format):
+    """Raven keeps columns it does not know, so what it has no column for travels in columns of our own."""
+
+    name = "raven"
+    title = "Raven selection tables"
+    kinds = ("sound",)
+    extensions = (".txt",)
+    many_files = True
+    keeps = "Everything but outlines; times to a microsecond, frequencies to a thousandth, probabilities to 1e-6."
+
+    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
+        for file, segments in by_file(rows):
+            lines = ["\t".join((*_RAVEN_COLUMNS, "Segment", "Probability", *_OUR_TEXTS))]
+            lines += ["\t".join(_cells(number, row)) for number, row in enumerate(segments, start=1)]
+            text = "\n".join(lines) + "\n"
+            yield name_beside(file, _ENDING), text.encode("utf-8", errors="surrogateescape")
+
+    def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
+        return [row for name, content in files for row in _parse(name, content)]
+
+
+def _cells(number: int, row: SegmentRow) -> list[str]:
+    times = [number_text(row.start_s or 0.0, 6), number_text(row.end_s or 0.0, 6)]
+    # Raven wants frequencies in every row: 0 to 0 stands for none.
+    band = [number_text(row.low_hz or 0.0, 3), number_text(row.high_hz or 0.0, 3)]
+    own = [number_text(row.segment, 0), number_text(row.probability, 6)]
+    texts = [on_one_line(str(getattr(row, field))) for field in _OUR_TEXTS.values()]
+    return [str(number), "Spectrogram 1", "1", *times, *band, on_one_line(row.file), *own, *texts]
+
+
+def _parse(name: str, content: bytes) -> list[SegmentRow]:
+    lines = [line.rstrip("\r") for line in decode_text(content, name).split("\n")]
+    header = lines[0].split("\t")
+    missing = [column for column in (_BEGIN, _END) if column not in header]
+    if missing:
+        raise BagtagError(f"{name!r} is not a Raven selection table: its first line has no column {missing[0]!r}.")
+    rows: dict[str, tuple[bool, SegmentRow]] = {}
+    for line_number, line in enumerate(lines[1:], start=2):
+        if not line.strip():
+            continue
+        where = f"{name!r}, line {line_number}"
+        cells = dict(zip(header, line.split("\t")))
+        selection = cells.get("Selection") or str(line_number)
+        is_waveform = cells.get("View", "").startswith("Waveform")
+        # Raven lists a selection once for each view it is seen in; the spectrogram's has the frequencies.
+        if selection not in rows or rows[selection][0]:
+            rows[selection] = (is_waveform, _row(cells, name, where))
+    return [row for _, row in rows.values()]
+
+
+def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
+    begin, end, offset, low, high = (
+        parse_number(cells.get(column), where) for column in (_BEGIN, _END, "File Offset (s)", _LOW, _HIGH)
+    )
+    if begin is None or end is None:
+        raise BagtagError(f"{where} has no begin or end time.")
+    if offset is not None and "Begin File" in cells:
+        begin, end = offset, round(offset + end - begin, 6)
+    has_band = (low or 0.0, high or 0.0) != (0.0, 0.0)
+    texts: dict[str, Any] = {field: from_one_line(cells.get(column, "")) for column, field in _OUR_TEXTS.items()}
+    label_column = next((column for column in _LABELS_OF_OTHERS if cells.get(column)), "Label")
+    texts["label"] = from_one_line(cells.get(label_column, ""))
+    probability_column = next((column for column in _PROBABILITIES_OF_OTHERS if cells.get(column)), "Probability")
+    probability = parse_number(cells.get(probability_column), where)
+    status, said_by = _said(texts.pop("status"), texts.pop("said_by"), texts["label"], probability, where)
+    segment = parse_number(cells.get("Segment"), where)
+    return SegmentRow(
+        file=from_one_line(cells.get("Begin File", "")) or name_from_beside(name, _ENDING),
+        start_s=begin,
+        end_s=end,
+        low_hz=low if has_band else None,
+        high_hz=high if has_band else None,
+        segment=None if segment is None else round(segment),
+        probability=probability,
+        status=status,
+        said_by=said_by,
+        **texts,
+    )
+
+
+def _said(status: str, said_by: str, label: str, probability: float | None, where: str) -> tuple[Status, Speaker]:
+    """Whose word a label is; in tables of others a probability means a model's."""
+    if not status:
+        status, said_by = ("unlabelled", "") if not label else ("confirmed", "person")
+        if label and probability is not None:
+            status, said_by = "predicted", "model"
+    if status not in get_args(Status) or said_by not in get_args(Speaker):
+        raise BagtagError(f"{where}: status {status!r} said by {said_by!r} is not known.")
+    return cast(Status, status), cast(Speaker, said_by)

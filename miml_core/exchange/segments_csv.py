@@ -1,0 +1,100 @@
+"""CSV: one row a segment, for spreadsheets, R and pandas."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast, get_args
+
+from miml_core.errors import BagtagError
+from miml_core.exchange.base import Format
+from miml_core.exchange.cells import decode_text, neutralise, number_text, parse_number, restore
+from miml_core.exchange.rows import Kind, SegmentRow, Speaker, Status
+from miml_core.exchange.tables import table_bytes
+
+_SOUND_NUMBERS = {"start_s": 6, "end_s": 6, "low_hz": 3, "high_hz": 3}
+_BOX = ("left_px", "top_px", "right_px", "bottom_px")
+_SIZE = ("width_px", "height_px")
+_TEXTS = ("file", "bag", "label", "scientific_name", "status", "said_by", "who", "run", "recorded_at")
+_ORDER = (
+    *("file", "bag", "segment"),
+    *(*_SOUND_NUMBERS, *_BOX, *_SIZE),
+    *("label", "scientific_name", "probability", "status", "said_by", "who", "run", "recorded_at"),
+)
+
+
+class SegmentsCSV(Format):
+    """Comma-separated, quoted as RFC 4180 says; columns of the other kind of media are left out."""
+
+    name = "csv"
+    title = "CSV table"
+    kinds = ("sound", "picture")
+    extensions = (".csv",)
+    many_files = False
+    keeps = "Everything but outlines; times and probabilities to a millionth, frequencies and pixels to a thousandth."
+
+    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
+        kinds = {row.kind for row in rows}
+        unused = (set() if "sound" in kinds else set(_SOUND_NUMBERS)) | (
+            set() if "picture" in kinds else {*_BOX, *_SIZE}
+        )
+        columns = [column for column in _ORDER if column not in unused]
+        cells = (_cells(row) for row in rows)
+        yield "segments.csv", table_bytes(columns, ([cell.get(column, "") for column in columns] for cell in cells))
+
+    def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
+        return [row for name, content in files for row in _parse(name, content)]
+
+
+def _cells(row: SegmentRow) -> dict[str, str]:
+    cells = {name: neutralise(str(getattr(row, name))) for name in _TEXTS}
+    cells |= {name: number_text(getattr(row, name), decimals) for name, decimals in _SOUND_NUMBERS.items()}
+    cells |= {name: number_text(value, 3) for name, value in zip(_BOX, row.box or ())}
+    cells |= {name: number_text(value, 0) for name, value in zip(_SIZE, (row.width, row.height))}
+    return cells | {"segment": number_text(row.segment, 0), "probability": number_text(row.probability, 6)}
+
+
+def _parse(name: str, content: bytes) -> Iterator[SegmentRow]:
+    reader = csv.DictReader(io.StringIO(decode_text(content, name), newline=""), strict=True)
+    try:
+        header = reader.fieldnames or []
+        if "file" not in header:
+            raise BagtagError(f"{name!r} is not a table of segments: its first line has no column 'file'.")
+        for cells in reader:
+            yield _row(cells, header, f"{name!r}, line {reader.line_num}")
+    except csv.Error as error:
+        raise BagtagError(f"{name!r}, line {reader.line_num}: {error}.") from error
+
+
+def _row(cells: dict[str, Any], header: Sequence[str], where: str) -> SegmentRow:
+    if None in cells or None in cells.values():
+        raise BagtagError(f"{where} has not as many cells as the first line.")
+    texts: dict[str, Any] = {name: restore(cells.get(name, "")) for name in _TEXTS}
+    columns = (*_SOUND_NUMBERS, *_BOX, *_SIZE, "segment", "probability")
+    numbers: dict[str, Any] = {name: parse_number(cells.get(name), where) for name in columns}
+    box = tuple(numbers.pop(name) for name in _BOX)
+    width, height, segment = (_whole(numbers.pop(name)) for name in (*_SIZE, "segment"))
+    status = texts.pop("status") or ("confirmed" if texts["label"] else "unlabelled")
+    said_by = texts.pop("said_by")
+    if status not in get_args(Status) or said_by not in get_args(Speaker):
+        raise BagtagError(f"{where}: status {status!r} said by {said_by!r} is not known.")
+    is_picture = None not in box or not set(header) & set(_SOUND_NUMBERS)
+    kind: Kind = "picture" if is_picture else "sound"
+    if not texts["file"]:
+        raise BagtagError(f"{where} does not name its file.")
+    return SegmentRow(
+        **texts,
+        **numbers,
+        kind=kind,
+        segment=segment,
+        box=cast(tuple[float, float, float, float], box) if None not in box else None,
+        width=width,
+        height=height,
+        status=cast(Status, status),
+        said_by=cast(Speaker, said_by),
+    )
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

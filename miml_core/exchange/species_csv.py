@@ -1,0 +1,60 @@
+"""Lists of classes as a table: name, scientific name, colour, shortcut, note."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from miml_core.errors import BagtagError
+from miml_core.exchange.base import save_file
+from miml_core.exchange.cells import neutralise
+from miml_core.exchange.tables import read_table, table_bytes
+
+_COLUMNS = {
+    "name": ("name", "class", "species", "label", "tag", "common name", "english name"),
+    "scientific_name": ("scientific name", "latin name", "latin"),
+    "colour": ("colour", "color"),
+    "shortcut": ("shortcut", "key"),
+    "note": ("note", "notes", "comment"),
+}
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")
+
+
+@dataclass(frozen=True)
+class SpeciesRow:
+    """One class, as a list of species names it."""
+
+    name: str
+    scientific_name: str = ""
+    colour: str = ""
+    """``#rrggbb``, or empty for a colour of the palette."""
+    shortcut: str = ""
+    """One character, or empty."""
+    note: str = ""
+
+
+def read_species(path: Path | str) -> list[SpeciesRow]:
+    """Read a list of species; columns other than those of `SpeciesRow` are ignored."""
+    _, lines = read_table(Path(path), _COLUMNS, needed="name")
+    rows: dict[str, SpeciesRow] = {}
+    for where, cells in lines:
+        row = SpeciesRow(**{name: cells.get(name, "").strip() for name in _COLUMNS})
+        if not row.name:
+            raise BagtagError(f"{where} has no name.")
+        if row.name in rows:
+            raise BagtagError(f"{where}: {row.name!r} is in the list twice.")
+        if row.colour and not _COLOUR.fullmatch(row.colour):
+            raise BagtagError(f"{where}: the colour {row.colour!r} is not of the form #3366cc.")
+        if len(row.shortcut) > 1:
+            raise BagtagError(f"{where}: the shortcut {row.shortcut!r} is more than one key.")
+        if row.shortcut and any(other.shortcut == row.shortcut for other in rows.values()):
+            raise BagtagError(f"{where}: the shortcut {row.shortcut!r} is taken.")
+        rows[row.name] = row
+    return list(rows.values())
+
+
+def write_species(rows: Iterable[SpeciesRow], target: Path | str) -> Path:
+    """Write a list of species; `read_species` gives the same rows back."""
+    return save_file(Path(target), table_bytes(_COLUMNS, ([neutralise(cell) for cell in astuple(row)] for row in rows)))

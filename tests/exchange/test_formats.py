@@ -1,0 +1,313 @@
+"""Every format: what was written is read back, as far as the format can hold it."""
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from miml_core.errors import BagtagError
+from miml_core.exchange import FORMATS
+from miml_core.exchange.masks import row_region
+from tests.exchange.examples import HOLE, NASTY_NAMES, PICTURE, PICTURES, SOUND, SOUNDS, SQUARE, texts
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def in_order(rows):
+    return sorted(rows, key=lambda row: (row.file, row.segment or 0, row.start_s or 0.0))
+
+
+def as_kept(name, rows):
+    """The rows as the format promises to give them back (its `keeps`); masks stand for outlines on whole pixels."""
+    if name == "csv":
+        return [replace(row, outline=()) for row in rows]
+    if name == "audacity":
+        return [_as_audacity_keeps(row) for row in rows]
+    if name in ("coco", "label-maps"):
+        boxed = rows if name == "coco" else [replace(row, box=None) for row in rows]
+        return [replace(row, outline=row_region(row).to_bytes()) for row in boxed]
+    return list(rows)
+
+
+def _as_audacity_keeps(row):
+    said_by = "" if row.status == "unlabelled" else "person"
+    status = "confirmed" if row.status == "predicted" else row.status
+    return replace(
+        row,
+        bag="",
+        segment=None,
+        scientific_name="",
+        probability=None,
+        said_by=said_by,
+        who="",
+        run="",
+        recorded_at="",
+        status=status,
+    )
+
+
+@pytest.fixture(params=sorted(FORMATS))
+def format(request):
+    return FORMATS[request.param]
+
+
+def rows_for(format):
+    return SOUNDS if "sound" in format.kinds else PICTURES
+
+
+def test_there_is_a_format_for_each_need():
+    assert {name: format.kinds for name, format in FORMATS.items()} == {
+        "csv": ("sound", "picture"),
+        "raven": ("sound",),
+        "audacity": ("sound",),
+        "coco": ("picture",),
+        "label-maps": ("picture",),
+    }
+
+
+@pytest.mark.parametrize("target", ["out", "out.zip"])
+def test_read_back_equal(format, target, tmp_path):
+    rows = rows_for(format)
+    target = target if format.many_files or target.endswith("zip") else "out" + format.extensions[0]
+    written = format.write(rows, tmp_path / target)
+    assert all(path.is_file() for path in written)
+    back = format.read(tmp_path / target)
+    assert in_order(as_kept(format.name, back)) == in_order(as_kept(format.name, rows))
+
+
+def test_pictures_as_csv(tmp_path):
+    FORMATS["csv"].write(PICTURES, tmp_path / "a.csv")
+    assert FORMATS["csv"].read(tmp_path / "a.csv") == as_kept("csv", PICTURES)
+    assert "start_s" not in (tmp_path / "a.csv").read_text()
+
+
+def test_coco_keeps_single_rings_exactly(tmp_path):
+    FORMATS["coco"].write(PICTURES, tmp_path / "a.json")
+    back = FORMATS["coco"].read(tmp_path / "a.json")
+    assert [row for row in back if row.segment in (1, 2, 4)] == [PICTURES[0], PICTURES[1], PICTURES[3]]
+
+
+def test_download_is_the_file_or_a_zip(format):
+    name, content = format.write_bytes(rows_for(format))
+    assert (name, content) == format.write_bytes(rows_for(format)), "the same bytes each time"
+    assert content.startswith(b"PK") == format.many_files
+    assert name.endswith(".zip") == format.many_files
+
+
+def test_one_recording_is_downloaded_without_a_zip():
+    name, content = FORMATS["audacity"].write_bytes([SOUND])
+    assert name == "20250401_050000.wav.txt"
+    assert content.decode() == "12.345678\t13.500000\tCopper trill\n\\\t1722.656000\t5000.000000\n"
+
+
+def test_nasty_names_and_texts_survive(format, tmp_path):
+    row = SOUND if "sound" in format.kinds else PICTURE
+    rows = [replace(row, file=name, label=name, bag=name, who=name) for name in NASTY_NAMES]
+    target = tmp_path / ("out" if format.many_files else "out.file")
+    for path in format.write(rows, target):
+        assert path.resolve().is_relative_to(target.resolve())
+    back = format.read(target)
+    assert in_order(as_kept(format.name, back)) == in_order(as_kept(format.name, rows))
+
+
+@given(rows=st.lists(st.tuples(texts.filter(bool), texts, texts, st.floats(0, 1e5), st.floats(0, 9), st.floats(0, 1))))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("name", ["csv", "raven", "audacity"])
+def test_any_sound_rows_come_back(name, rows, tmp_path):
+    sounds = [
+        replace(
+            SOUND,
+            file=file,
+            bag=bag,
+            label=label,
+            status="confirmed" if label else "unlabelled",
+            said_by="person",
+            segment=number,
+            start_s=round(start, 6),
+            end_s=round(start + length, 6),
+            probability=round(p, 6),
+        )
+        for number, (file, bag, label, start, length, p) in enumerate(rows)
+    ]
+    if not sounds:
+        return
+    format = FORMATS[name]
+    back = format.parse_files(format.make_files(sounds))
+
+    def order(row):
+        return row.file, row.start_s, row.end_s, row.label
+
+    assert sorted(map(order, back)) == sorted(map(order, sounds))
+    if name != "audacity":
+        assert in_order(back) == in_order(as_kept(name, sounds))
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None)
+def test_any_mask_comes_back(seed):
+    rng = np.random.default_rng(seed)
+    mask = rng.random((9, 12)) < 0.4
+    mask[0, 0] = True
+    from miml_core.exchange.masks import box_of, mask_outline
+
+    rings = mask_outline(mask)
+    row = replace(PICTURE, outline=rings, box=box_of(rings))
+    for name in ("coco", "label-maps"):
+        (back,) = FORMATS[name].parse_files(FORMATS[name].make_files([row]))
+        assert row_region(back).equals(row_region(row))
+
+
+def test_formulas_are_neutralised_in_every_table():
+    row = replace(SOUND, label="=1+1", who="@me", file="+x.wav", run="-3")
+    for name in ("csv", "raven"):
+        content = b"".join(content for _, content in FORMATS[name].make_files([row])).decode()
+        cells = content.replace('"', "").replace("\r", "").replace(",", "\t").split("\n")[1].split("\t")
+        assert {"'=1+1", "'@me", "'+x.wav", "'-3"} <= set(cells)
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
+def test_smaller_segments_lie_on_top_of_wider_ones():
+    rows = [replace(PICTURE, segment=2, outline=(HOLE,), label="grass"), replace(PICTURE, outline=(SQUARE,))]
+    back = {row.segment: row for row in FORMATS["label-maps"].parse_files(FORMATS["label-maps"].make_files(rows))}
+    assert row_region(back[2]).area == 4
+    assert row_region(back[1]).area == 24 - 4
+
+
+def test_label_maps_say_what_their_values_mean(tmp_path):
+    from PIL import Image
+
+    FORMATS["label-maps"].write(PICTURES, tmp_path / "maps")
+    index = json.loads((tmp_path / "maps" / "classes.json").read_text())
+    value = {row["name"]: row["value"] for row in index["classes"]}
+    labels = np.asarray(Image.open(tmp_path / "maps" / "labels" / "pond.jpg.png"))
+    assert labels.shape == (9, 12)
+    assert (labels[1:5, 1:7] == value["water"]).all()
+    assert labels[3, 8] == value["grass"]
+    assert labels[0, 0] == index["nothing"] == 0
+    other = np.asarray(Image.open(tmp_path / "maps" / "labels" / "sub" / "other.png.png"))
+    assert other[1, 1] == index["background"]
+    assert (other[2:4, 3:5] == 0).all()
+
+
+def test_more_classes_than_fit_into_eight_bits():
+    rows = [replace(PICTURE, file=f"{n}.png", label=f"class {n:03}") for n in range(300)]
+    back = FORMATS["label-maps"].parse_files(FORMATS["label-maps"].make_files(rows))
+    assert {row.label for row in back} == {row.label for row in rows}
+
+
+def test_an_old_file_stays_when_writing_fails(format, tmp_path, monkeypatch):
+    target = tmp_path / ("folder" if format.many_files else "file")
+    old = format.write(rows_for(format), target)
+    before = [path.read_bytes() for path in old]
+    changed = [
+        replace(row, who="somebody else", recorded_at="later", label=row.label and "x") for row in rows_for(format)
+    ]
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(BagtagError, match="No space left"):
+        format.write(changed, target)
+    assert [path.read_bytes() for path in old] == before
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".writing")]
+
+
+def test_what_cannot_be_exported_is_said(tmp_path):
+    with pytest.raises(BagtagError, match="no segments"):
+        FORMATS["csv"].write([], tmp_path / "a.csv")
+    with pytest.raises(BagtagError, match=r"Raven.*picture.*pond\.jpg"):
+        FORMATS["raven"].write(PICTURES, tmp_path / "a")
+    with pytest.raises(BagtagError, match=r"pond\.jpg.*size"):
+        FORMATS["coco"].write([replace(PICTURE, width=None)], tmp_path / "a.json")
+    with pytest.raises(BagtagError, match=r"Segment 1 of 'pond\.jpg'"):
+        FORMATS["label-maps"].write([replace(PICTURE, outline=(), box=None)], tmp_path / "a")
+    with pytest.raises(BagtagError, match="yet labelled"):
+        replace(SOUND, status="background")
+    blocker = tmp_path / "file"
+    blocker.write_text("x")
+    with pytest.raises(BagtagError, match="could not be written"):
+        FORMATS["raven"].write(SOUNDS, blocker / "folder")
+
+
+def test_what_cannot_be_read_is_said(format, tmp_path):
+    with pytest.raises(BagtagError, match="nowhere"):
+        format.read(tmp_path / "nowhere.zip")
+    random_bytes = tmp_path / "random"
+    random_bytes.write_bytes(np.random.default_rng(0).bytes(5000))
+    with pytest.raises(BagtagError):
+        format.read(random_bytes)
+    broken = tmp_path / "broken.zip"
+    with zipfile.ZipFile(broken, "w") as archive:
+        archive.writestr("classes.json" if format.name == "label-maps" else "a" + format.extensions[0], b"\xff{[\0")
+    with pytest.raises(BagtagError):
+        format.read(broken)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("csv", "file,start_s\na.wav,x\n", "line 2: 'x' is not a number"),
+        ("csv", "file,start_s\na.wav\n", "line 2 has not as many cells"),
+        ("csv", "file,status\na.wav,perhaps\n", "line 2: status 'perhaps'"),
+        ("csv", "file,bag\n,b\n", "line 2 does not name its file"),
+        ("raven", "Selection\tBegin Time (s)\tEnd Time (s)\n1\t2.0\t\n", "line 2 has no begin or end time"),
+        ("raven", "Selection\tSpecies\n", "no column 'Begin Time"),
+        ("audacity", "1.0\t2.0\tWren\nhello\n", "line 2: 'hello' is not a number"),
+        ("audacity", "\\\t1.0\t2.0\n", "line 1 gives frequencies before any label"),
+        ("coco", '{"images": []}', "not a COCO file.*categories"),
+        ("coco", '{"images": [{"id": 1}], "categories": [], "annotations": [{"image_id": 1}]}', "not a COCO file"),
+    ],
+)
+def test_errors_name_the_line(name, content, told, tmp_path):
+    path = tmp_path / "given.txt"
+    path.write_text(content)
+    with pytest.raises(BagtagError, match=f"given.txt.*{told}"):
+        FORMATS[name].read(path)
+
+
+def test_fixture_csv():
+    rows = FORMATS["csv"].read(FIXTURES / "segments.csv")
+    assert [row.segment for row in rows] == [7, 8, 9]
+    assert rows[0].label == "Copper trill" and rows[0].probability == 0.93 and rows[0].high_hz == 5100.5
+    assert rows[1].status == "background"
+    assert (rows[2].file, rows[2].label, rows[2].who) == ('=HYPERLINK("x").wav', "-Robin?", "@ana")
+
+
+def test_fixture_raven_with_two_views_and_several_files():
+    rows = FORMATS["raven"].read(FIXTURES / "raven.selections.txt")
+    assert [(row.file, row.start_s, row.end_s, row.low_hz, row.label, row.status) for row in rows] == [
+        ("second.wav", 1.5, 2.25, 2100.0, "Wren", "confirmed"),
+        ("first.wav", 3.0, 4.0, 500.0, "", "unlabelled"),
+    ]
+
+
+def test_fixture_audacity():
+    rows = FORMATS["audacity"].read(FIXTURES / "clip.wav.txt")
+    assert [(row.file, row.start_s, row.low_hz, row.label, row.status) for row in rows] == [
+        ("clip.wav", 1.0, 2100.0, "Wren", "confirmed"),
+        ("clip.wav", 2.0, None, "click", "confirmed"),
+        ("clip.wav", 3.0, None, "", "background"),
+    ]
+
+
+def test_fixture_coco_with_polygons_and_both_kinds_of_run_lengths():
+    rows = FORMATS["coco"].read(FIXTURES / "pictures.coco.json")
+    assert [row.label for row in rows] == ["water", "grass", "grass"]
+    assert [row.status for row in rows] == ["confirmed", "predicted", "confirmed"]
+    assert rows[0].outline == (((2.0, 3.0), (12.0, 3.0), (2.0, 8.0)),)
+    assert row_region(rows[1]).area == 800 and len(rows[1].outline) == 2
+    assert row_region(rows[2]).area == 3
+
+
+def test_fixture_label_maps():
+    rows = FORMATS["label-maps"].read(FIXTURES / "label-maps")
+    assert [(row.label, row.status, row_region(row).area) for row in rows] == [
+        ("water", "predicted", 20),
+        ("", "background", 4),
+    ]
