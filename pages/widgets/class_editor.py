@@ -1,0 +1,168 @@
+"""The dialog in which classes get names, colours and keys, are merged, and come from a species list."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+import streamlit as st
+
+from miml_core.project import Class, NeedsConfirmation, Project
+from pages.widgets.guard import attempt, told
+from pages.widgets.words import count, plain
+
+RESERVED_KEYS = set("cr") | set("adelmnpsuxz") | {"0"}
+"""Streamlit's own keys and the canvas's."""
+
+
+@st.dialog("Classes", width="large")
+def class_dialog(project: Project) -> None:
+    """A list on the left; what is selected in it is changed on the right."""
+    with told():
+        classes = project.classes()
+        listed, edited = st.columns([3, 2], gap="medium")
+        with listed:
+            _new_class(project)
+            chosen = _table(classes)
+            _species_list(project)
+        with edited:
+            _editor(project, classes, chosen)
+
+
+def _new_class(project: Project) -> None:
+    with st.form("classes.new", clear_on_submit=True, border=False), st.container(
+        horizontal=True, vertical_alignment="bottom"
+    ):
+        name = st.text_input("New class", placeholder="Name of a species, or of anything you tag", max_chars=120)
+        if st.form_submit_button("Add", icon=":material/add:") and name.strip():
+            project.add_class(name.strip())
+            st.rerun(scope="fragment")
+
+
+def _table(classes: list[Class]) -> list[Class]:
+    if not classes:
+        st.info("There are no classes yet. Add one above, bring a species list, or make them as you tag.")
+        return []
+    rows = [
+        {
+            "colour": _swatch(one.colour),
+            "name": one.name,
+            "scientific": one.scientific_name,
+            "key": one.shortcut,
+            "bags": one.n_bags,
+            "segments": one.n_segments,
+        }
+        for one in classes
+    ]
+    picked = st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height=min(36 * len(rows) + 38, 330),
+        on_select="rerun",
+        selection_mode="multi-row",
+        key="classes.table",
+        column_config={
+            "colour": st.column_config.ImageColumn("", width=36),
+            "name": "Name",
+            "scientific": "Scientific name",
+            "key": st.column_config.TextColumn("Key", width=44),
+            "bags": st.column_config.NumberColumn("Bags", help="Bags tagged as having it", width=60),
+            "segments": st.column_config.NumberColumn("Segments", help="Segments a person gave this label", width=80),
+        },
+    )
+    return [classes[place] for place in picked["selection"]["rows"] if place < len(classes)]
+
+
+def _swatch(colour: str) -> str:
+    square = f"<svg xmlns='http://www.w3.org/2000/svg' width='16' height='16'><rect width='16' height='16' rx='4' fill='{colour}'/></svg>"
+    return f"data:image/svg+xml;utf8,{quote(square)}"
+
+
+def _species_list(project: Project) -> None:
+    with st.popover("Bring a species list", icon=":material/upload_file:"):
+        st.caption("A CSV with a column `name`, and if you like `scientific_name`, `colour`, `shortcut` and `note`.")
+        file = st.file_uploader("Species list", type=["csv"], key="classes.csv", label_visibility="collapsed")
+        if st.button("Add its classes", disabled=file is None) and file is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "species.csv"
+                path.write_bytes(file.getbuffer())
+                result = project.import_classes(path)
+            st.toast(plain(result.sentence), icon=":material/check_circle:")
+            st.rerun(scope="fragment")
+
+
+def _editor(project: Project, classes: list[Class], chosen: list[Class]) -> None:
+    if not chosen:
+        st.caption("Select a class to change it, or several to merge them.")
+    elif len(chosen) == 1:
+        _one(project, classes, chosen[0])
+    else:
+        _merge(project, chosen)
+
+
+def _one(project: Project, classes: list[Class], one: Class) -> None:
+    key = f"classes.{one.id}"
+    with st.form(key, border=False):
+        name = st.text_input("Name", one.name, max_chars=120, key=f"{key}.name")
+        scientific = st.text_input("Scientific name", one.scientific_name, max_chars=120, key=f"{key}.scientific")
+        with st.container(horizontal=True):
+            colour = st.color_picker("Colour", one.colour, key=f"{key}.colour")
+            shortcut = st.selectbox(
+                "Key",
+                ["", *free_keys(classes, one)],
+                index=["", *free_keys(classes, one)].index(one.shortcut) if one.shortcut else 0,
+                format_func=lambda letter: letter.upper() or "none",
+                key=f"{key}.shortcut",
+                help="Labels a segment, or toggles the tag, with one key.",
+            )
+        note = st.text_input("Note", one.note, max_chars=500, key=f"{key}.note")
+        if st.form_submit_button("Save", type="primary", icon=":material/check:"):
+            _save(project, one, name=name.strip(), scientific_name=scientific.strip(), colour=colour, shortcut=shortcut, note=note)
+            st.rerun(scope="fragment")
+    _remove(project, one)
+
+
+def free_keys(classes: list[Class], one: Class) -> list[str]:
+    """Keys a class may have: letters and digits that neither the screen nor another class uses."""
+    taken = {other.shortcut.lower() for other in classes if other.id != one.id}
+    own = {one.shortcut} if one.shortcut else set()
+    letters = [letter for letter in "123456789abcdefghijklmnopqrstuvwxyz" if letter not in taken | RESERVED_KEYS]
+    return sorted(set(letters) | own)
+
+
+def _save(project: Project, one: Class, **values: str) -> None:
+    changes = {name: value for name, value in values.items() if value != getattr(one, name)}
+    if changes:
+        project.change_class(one.id, **changes)
+
+
+def _remove(project: Project, one: Class) -> None:
+    asked = f"classes.{one.id}.ask"
+    if st.session_state.get(asked):
+        st.warning(plain(st.session_state[asked]))
+        st.button("Remove it and what carries it", on_click=attempt, args=(_remove_anyway, project, one, asked))
+    elif st.button("Remove", icon=":material/delete:", type="tertiary"):
+        try:
+            project.remove_class(one.id)
+        except NeedsConfirmation as question:
+            st.session_state[asked] = str(question)
+        st.rerun(scope="fragment")
+
+
+def _remove_anyway(project: Project, one: Class, asked: str) -> None:
+    project.remove_class(one.id, confirm=True)
+    st.session_state.pop(asked, None)
+
+
+def _merge(project: Project, chosen: list[Class]) -> None:
+    names = {one.id: one.name for one in chosen}
+    st.markdown(f"**Merge {count(len(chosen), 'class', 'classes')}**")
+    into = st.selectbox("All become", list(names), format_func=names.__getitem__, key="classes.into")
+    bags = sum(one.n_bags for one in chosen if one.id != into)
+    segments = sum(one.n_segments for one in chosen if one.id != into)
+    st.caption(f"Changes {count(bags, 'bag')} and {count(segments, 'segment')}. It can be undone.")
+    if st.button("Merge", type="primary", icon=":material/merge:"):
+        project.merge_classes([one for one in names if one != into], into)
+        st.rerun(scope="fragment")

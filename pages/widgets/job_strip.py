@@ -1,0 +1,130 @@
+"""The strip at the foot of every page: what works in the background, how long it will take, and a way to stop it.
+
+It polls, so a reload, another tab or a restarted server shows the same work. When something ends the page is run once
+more, so that tables and counts are up to date.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from miml_core.project import Job, Project
+from pages.widgets.guard import attempt, told
+from pages.widgets.words import JOB_TITLES, count, plain, time_left
+
+_BUSY_SECONDS = 1.0
+_IDLE_SECONDS = 4.0
+_WATCHED = "jobs.watched"
+_OVER = "jobs.over"
+
+
+def job_strip(project: Project) -> None:
+    """Draw the strip and keep it up to date."""
+    active = project.jobs(active=True)
+    pace = _BUSY_SECONDS if active else _IDLE_SECONDS
+    st.fragment(_strip, run_every=pace)(project)
+
+
+def forget_jobs() -> None:
+    """Another project is open: what was watched in the last one is no news here."""
+    st.session_state.pop(_WATCHED, None)
+    st.session_state.pop(_OVER, None)
+
+
+def _strip(project: Project) -> None:
+    with told():
+        active = project.jobs(active=True)
+        if _news(project, active):
+            st.rerun()
+        for job in active:
+            _working(project, job)
+        for job_id in list(st.session_state.get(_OVER, [])):
+            _over(project, project.job(job_id))
+
+
+def _news(project: Project, active: list[Job]) -> bool:
+    """Has a job begun or ended since the last look? Those that ended badly or partly stay on show."""
+    now = {job.id for job in active}
+    before: set[int] | None = st.session_state.get(_WATCHED)
+    st.session_state[_WATCHED] = now
+    if before is None or before == now:
+        return False
+    for job_id in before - now:
+        job = project.job(job_id)
+        if job.state == "done" and not job.n_failures:
+            st.toast(f"{JOB_TITLES[job.kind]}: done.", icon=":material/check_circle:")
+        elif job.state != "cancelled" or job.n_failures:
+            st.session_state.setdefault(_OVER, []).append(job_id)
+    return True
+
+
+def _working(project: Project, job: Job) -> None:
+    with st.container(key=f"job-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        st.progress(job.share, text=_sentence(job))
+        st.button(
+            "Stop",
+            key=f"job-stop-{job.id}",
+            icon=":material/stop_circle:",
+            disabled=job.cancelling,
+            help="What is finished is kept.",
+            on_click=attempt,
+            args=(project.cancel_job, job.id),
+        )
+
+
+def _sentence(job: Job) -> str:
+    if job.cancelling:
+        return f"{JOB_TITLES[job.kind]}: stopping …"
+    if job.state == "queued":
+        return f"{JOB_TITLES[job.kind]}: waiting for its turn"
+    parts = [f"**{JOB_TITLES[job.kind]}**"]
+    if job.of > 1:
+        parts.append(f"{job.done} of {job.of}")
+    if job.message:
+        parts.append(plain(job.message))
+    if left := time_left(job.seconds_left):
+        parts.append(left)
+    return " · ".join(parts)
+
+
+def _over(project: Project, job: Job) -> None:
+    """One line on work that did not go smoothly, with what failed and a way to go on."""
+    with st.container(key=f"job-over-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":material/warning: {_ending(job)}", width="stretch")
+        with st.popover("Details", icon=":material/list:"):
+            _details(project, job)
+        if job.state != "done":
+            st.button("Go on", key=f"job-again-{job.id}", icon=":material/replay:", on_click=_again, args=(project, job))
+        st.button("Dismiss", key=f"job-dismiss-{job.id}", type="tertiary", on_click=_dismiss, args=(job.id,))
+
+
+def _ending(job: Job) -> str:
+    title = JOB_TITLES[job.kind]
+    failed = count(job.n_failures, "item")
+    if job.state == "done":
+        return f"**{title}** is done, but {failed} could not be dealt with."
+    if job.state == "dead":
+        return f"**{title}** ended without a word: its process is gone. What it had finished is kept."
+    if job.state == "failed":
+        return f"**{title}** failed: {plain(job.message)}"
+    return f"**{title}** was stopped; {failed} could not be dealt with."
+
+
+def _details(project: Project, job: Job) -> None:
+    failures = project.job_failures(job.id)
+    if failures:
+        rows = [{"What": failure.item, "Why": failure.reason} for failure in failures]
+        st.dataframe(rows, hide_index=True, width=560)
+    if log := project.job_log(job.id):
+        st.code("\n".join(log[-40:]), language=None)
+    if not failures and not log:
+        st.caption("It left no message.")
+
+
+def _again(project: Project, job: Job) -> None:
+    attempt(project.restart_job, job.id)
+    _dismiss(job.id)
+
+
+def _dismiss(job_id: int) -> None:
+    st.session_state[_OVER] = [other for other in st.session_state.get(_OVER, []) if other != job_id]

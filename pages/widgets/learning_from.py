@@ -1,0 +1,66 @@
+"""What a training would learn from, and what would make it learn badly."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from miml_core.project import Class, Progress, Project
+from pages.widgets.words import count, plain, thousands
+
+_MOST_NAMED = 6
+
+
+def learning_from(project: Project) -> bool:
+    """Show counts and warnings; answers whether there is enough to start."""
+    progress, classes = project.progress(), project.classes()
+    used = [one for one in classes if one.n_bags]
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Tagged bags", thousands(progress.n_tagged), width="content")
+        st.metric("Species in them", len(used), width="content")
+        st.metric("Segments", thousands(progress.n_segments), width="content")
+        st.metric("Checked segments", thousands(progress.n_reviewed), width="content")
+    missing = not_enough(progress, used)
+    if missing:
+        st.info(missing, icon=":material/info:")
+        return False
+    for sentence in warnings(project, progress, used):
+        st.markdown(f":orange[:material/warning:] {sentence}")
+    return True
+
+
+def not_enough(progress: Progress, used: list[Class]) -> str | None:
+    """Why a training cannot start yet, and what to do."""
+    if progress.n_bags == 0:
+        return "There is nothing to learn from yet: add recordings or pictures in the library."
+    if progress.n_segments == 0:
+        return "No segments have been found yet: find them on the Segment page."
+    if not used:
+        return "Nothing is tagged yet: tag some bags on the Tag page. A dozen is enough for a first look."
+    return None
+
+
+def warnings(project: Project, progress: Progress, used: list[Class]) -> list[str]:
+    """What a person may want to put right first; none of it stops a training."""
+    found = []
+    if once := [one for one in used if one.n_bags == 1]:
+        found.append(
+            f"{_named(once)} {'is' if len(once) == 1 else 'are'} tagged in one bag only: "
+            "tag more bags with it, or expect guesses."
+        )
+    silent = project.list_bags(show="empty", limit=_MOST_NAMED)
+    tagged = [bag for bag in silent.bags if any(value > 0 for value in bag.tags.values())]
+    if tagged:
+        names = ", ".join(plain(bag.name) for bag in tagged[:3])
+        found.append(f"Tagged, but no segment was found: {names}{' …' if len(tagged) > 3 else ''}. Draw one, or segment with more sensitivity.")
+    if progress.n_segmented < progress.n_bags:
+        found.append(f"{count(progress.n_bags - progress.n_segmented, 'bag')} not segmented with the settings of today.")
+    if progress.n_missing:
+        found.append(f"{count(progress.n_missing, 'file')} missing; what was found in them before is still used.")
+    if progress.n_tagged < 10:
+        found.append("Fewer than ten bags are tagged: good for a first look, not for counting.")
+    return found
+
+
+def _named(classes: list[Class]) -> str:
+    names = ", ".join(plain(one.name) for one in classes[:_MOST_NAMED])
+    return names + (f" and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else "")

@@ -1,0 +1,78 @@
+"""Which folders of this computer the app may read and write: home, the project's own surroundings, and what
+`BAGTAG_ROOTS` adds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from miml_core import BagtagError
+
+MOST_FOLDERS = 500
+"""How many folders of one folder are offered; beyond that a path is typed."""
+
+
+def allowed_roots(project_folder: Path | None = None) -> list[Path]:
+    """The folders below which everything may be chosen, links resolved, without those inside another."""
+    asked = [Path.home(), *(Path(part) for part in os.environ.get("BAGTAG_ROOTS", "").split(os.pathsep) if part)]
+    if project_folder is not None:
+        asked.append(project_folder.parent)
+    found = sorted({path.resolve() for path in asked if path.is_dir()}, key=lambda path: len(path.parts))
+    roots: list[Path] = []
+    for path in found:
+        if not any(path.is_relative_to(root) for root in roots):
+            roots.append(path)
+    return roots
+
+
+def inside(typed: str | Path, roots: list[Path]) -> Path:
+    """The place a person typed, with links and `..` resolved; refused when it lies outside all roots."""
+    text = str(typed).strip().strip("'\"")
+    if not text or "\0" in text:
+        raise BagtagError("Type the path of a folder.")
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        path = roots[0] / path
+    path = path.resolve()
+    if not any(path.is_relative_to(root) for root in roots):
+        listed = ", ".join(str(root) for root in roots)
+        raise BagtagError(
+            f"{str(path)!r} is outside the folders Bagtag may use ({listed}). "
+            "Start it with BAGTAG_ROOTS set to allow another."
+        )
+    return path
+
+
+def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
+    """As `inside`, for a folder that must be there."""
+    path = inside(typed, roots)
+    if not path.is_dir():
+        what = "is a file, not a folder" if path.exists() else "does not exist"
+        raise BagtagError(f"{str(path)!r} {what}; choose a folder.")
+    return path
+
+
+def subfolders(folder: Path, roots: list[Path]) -> list[str]:
+    """Names of the folders in a folder that may be entered, hidden ones left out."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name.casefold())
+    except OSError as error:
+        raise BagtagError(f"{str(folder)!r} cannot be read: {error.strerror or error}.") from error
+    names = []
+    for entry in entries:
+        if not entry.name.startswith(".") and _is_allowed_folder(entry, roots):
+            names.append(entry.name)
+        if len(names) == MOST_FOLDERS:
+            break
+    return names
+
+
+def _is_allowed_folder(entry: os.DirEntry[str], roots: list[Path]) -> bool:
+    try:
+        if not entry.is_dir():
+            return False
+        if not entry.is_symlink():
+            return True
+        return any(Path(entry.path).resolve().is_relative_to(root) for root in roots)
+    except OSError:
+        return False

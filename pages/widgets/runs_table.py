@@ -1,0 +1,102 @@
+"""Trainings side by side, and which of them is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from miml_core.project import Project, Run
+from pages.widgets import model_words
+from pages.widgets.guard import attempt
+from pages.widgets.words import count, length_of_time, when
+
+_STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "stopped"}
+
+
+def age_of(run: Run) -> str | None:
+    """A sentence when people have gone on since the run was trained; None when it is up to date."""
+    since = []
+    if run.n_corrections_since:
+        since.append(count(run.n_corrections_since, "segment") + " checked")
+    if run.n_tags_since:
+        since.append(count(run.n_tags_since, "bag") + " tagged")
+    if not since:
+        return None
+    return f"The current run is older than your work: since then {' and '.join(since)}. Train again to learn from that."
+
+
+def runs_table(project: Project, runs: list[Run]) -> None:
+    """Scores of all runs, the latest first; select one to make it current or to remove it."""
+    picked = st.dataframe(
+        pd.DataFrame([_row(run) for run in runs]),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="runs.table",
+        height=min(36 * len(runs) + 38, 320),
+        column_config=_columns(runs),
+        alt="Trainings of this project",
+    )
+    rows = [place for place in picked["selection"]["rows"] if place < len(runs)]
+    if rows:
+        _chosen(project, runs[rows[0]])
+    else:
+        st.caption("Select a run to see its settings, to show its predictions or to remove it.")
+
+
+def _row(run: Run) -> dict[str, Any]:
+    return {
+        "current": "shown" if run.current else "",
+        "number": run.id,
+        "model": model_words.title(run.model),
+        "state": _STATES.get(run.state, run.state),
+        "when": when(run.started_at),
+        "took": "" if run.seconds is None else length_of_time(run.seconds),
+        "bags": run.n_bags,
+        "checked": run.n_corrections,
+        **{f"score.{name}": value for name, value in run.scores.items()},
+    }
+
+
+def _columns(runs: list[Run]) -> dict[str, Any]:
+    config = st.column_config
+    scores = {name for run in runs for name in run.scores}
+    return {
+        "current": config.TextColumn("", width=60),
+        "number": config.NumberColumn("Run", width=50),
+        "model": "Model",
+        "state": config.TextColumn("State", width=80),
+        "when": "When",
+        "took": config.TextColumn("Took", width=70),
+        "bags": config.NumberColumn("Bags", width=60),
+        "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=76),
+        **{f"score.{name}": config.NumberColumn(_score_title(name), format="%.3f") for name in scores},
+    }
+
+
+def _score_title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _chosen(project: Project, run: Run) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Show this run's predictions",
+            icon=":material/visibility:",
+            disabled=run.current or run.state != "done",
+            on_click=attempt,
+            args=(project.choose_run, run.id),
+        )
+        st.button(
+            "Remove",
+            icon=":material/delete:",
+            type="tertiary",
+            disabled=run.current or run.state == "training",
+            on_click=attempt,
+            args=(project.remove_run, run.id),
+        )
+        st.text(f"Run {run.id}: " + (", ".join(f"{name} = {value}" for name, value in run.params.items()) or "as proposed"))
+    if run.message:
+        st.text(run.message)

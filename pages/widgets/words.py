@@ -1,0 +1,93 @@
+"""How numbers, times and names are written on the pages."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from typing import Any
+
+from miml_core import BACKGROUND
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~<>:$&^=])")
+_REPLACED_BY_STREAMLIT = re.compile(r":(?=[\w+/-]+:)|(?<= )(?=(?:<-|->|<->|--|>=|<=|~=) )")
+_WORD_JOINER = "\u2060"
+
+JOB_TITLES = {
+    "import": "Adding files",
+    "segment": "Finding segments",
+    "features": "Describing segments",
+    "train": "Training",
+    "predict": "Predicting",
+    "export": "Exporting",
+}
+
+
+def plain(text: str) -> str:
+    """Text of a person (a name, a path, a note) as Markdown that shows exactly that text.
+
+    Emoji short names and arrows are replaced by Streamlit after Markdown's escapes are gone, so an invisible word
+    joiner keeps them apart; right-to-left text is isolated from the sentence around it.
+    """
+    text = " ".join(text.split())
+    text = _REPLACED_BY_STREAMLIT.sub(lambda found: found.group() + _WORD_JOINER, text)
+    return _isolated(_MARKDOWN.sub(r"\\\1", text))
+
+
+def _isolated(text: str) -> str:
+    if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text):
+        return f"\u2068{text}\u2069"
+    return text
+
+
+def count(n: int, noun: str, nouns: str | None = None) -> str:
+    """`1 segment`, `12 000 segments`, `no segments`."""
+    if n == 1:
+        return f"1 {noun}"
+    return f"{thousands(n) if n else 'no'} {nouns or noun + 's'}"
+
+
+def thousands(n: int) -> str:
+    return f"{n:,}".replace(",", "\u202f")
+
+
+def length_of_time(seconds: float) -> str:
+    """A duration as people say it: `0.8 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def time_left(seconds: float | None) -> str:
+    """An estimate, rounded as estimates should be."""
+    if seconds is None:
+        return ""
+    if seconds < 5:
+        return "a few seconds left"
+    if seconds < 90:
+        return f"about {max(5, round(seconds / 5) * 5)} s left"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} min left"
+    return f"about {seconds / 3600:.1f} h left"
+
+
+def when(at: float | None) -> str:
+    """A moment (seconds since 1970) in local time; today's without the date."""
+    if at is None:
+        return ""
+    moment = datetime.fromtimestamp(at)
+    return moment.strftime("%H:%M" if moment.date() == datetime.now().date() else "%Y-%m-%d %H:%M")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f}\u202f%"
+
+
+def class_names(classes: list[Any]) -> dict[int, str]:
+    """Class id -> name, with the background."""
+    return {BACKGROUND: "background"} | {one.id: one.name for one in classes}
