@@ -94,6 +94,12 @@ class BagSet:
         """The rows of `X` that belong to bag number `bag`."""
         return slice(int(self.offsets[bag]), int(self.offsets[bag + 1]))
 
+    def rows_of(self, bags: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of `X` of several bags, one bag after the other in the order given."""
+        sizes = np.diff(self.offsets)[bags]
+        before = np.cumsum(sizes) - sizes
+        return np.repeat(self.offsets[bags] - before, sizes) + np.arange(sizes.sum())
+
     def __iter__(self) -> Iterator[BagSet]:
         return (self[[bag]] for bag in range(self.n_bags))
 
@@ -102,12 +108,10 @@ class BagSet:
     def __getitem__(self, bags: slice | Sequence[int] | NDArray[Any]) -> BagSet:
         """The chosen bags, in the order given: `bags[3:7]`, `bags[[4, 2]]` or `bags[mask]`."""
         chosen = np.atleast_1d(np.arange(self.n_bags)[bags])
-        sizes = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        rows = self.rows_of(chosen)
         return BagSet(
             self.X[rows],
-            offsets,
+            np.concatenate([[0], np.cumsum(np.diff(self.offsets)[chosen])]),
             self.tags[chosen],
             self.classes,
             self.labels[rows],

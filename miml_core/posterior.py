@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miml_core.bags import BACKGROUND, UNKNOWN
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.threads import run_in_threads
 
@@ -134,6 +134,36 @@ def _relax_large_bags(
         explained = np.exp(log_prior[offsets[bag] : offsets[bag + 1], required]).sum(axis=0)
         tags[bag, required[np.argsort(explained, kind="stable")[min(KEPT_TAGS, max_exact) :]]] = 0
     return tags
+
+
+def refuse_impossible_bags(bags: BagSet, *, background: bool, leak: float) -> None:
+    """Say in a sentence which bag no labelling can explain, before a long computation finds out."""
+    impossible = np.flatnonzero(~_possible(bags, background, leak))
+    if not len(impossible):
+        return
+    bag = int(impossible[0])
+    if not (bags.tags[bag] >= 0).any():
+        raise BagtagError(
+            f"No class is left for the segments of {bags.name(bag)}, whose tags are all absent; a model without a "
+            "background class cannot explain that: use background=True, or leave the bag out."
+        )
+    raise BagtagError(
+        f"The {bags.offsets[bag + 1] - bags.offsets[bag]} segments of {bags.name(bag)}, with the labels given to them, "
+        f"cannot carry its {(bags.tags[bag] > 0).sum()} tags; use a leak above 0, or leave the bag out."
+    )
+
+
+def _possible(bags: BagSet, background: bool, leak: float) -> NDArray[np.bool_]:
+    """(B,) whether some labelling of a bag's segments has the bag's tags."""
+    bag_of, free = bags.bag_of, bags.labels == UNKNOWN
+    n_free = np.bincount(bag_of[free], minlength=bags.n_bags)
+    possible = (n_free == 0) | (bags.tags >= 0).any(axis=1) | background
+    if leak == 0:
+        missing = bags.tags > 0
+        named = np.flatnonzero(bags.labels >= 0)
+        missing[bag_of[named], bags.labels[named]] = False
+        possible &= missing.sum(axis=1) <= n_free
+    return possible
 
 
 def _refuse_impossible(

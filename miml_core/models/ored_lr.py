@@ -1,0 +1,294 @@
+"""ORed logistic regression: Pham, Raich and Fern, "Dynamic Programming for Instance Annotation in Multi-instance
+Multi-label Learning" (2015).
+
+Every segment has one hidden label, drawn from a multinomial logistic regression on its features (eq. 1); a bag's tags
+are the union of its segments' labels (eq. 2). The weights maximise the likelihood of the tags with the labels summed
+out (eq. 6), less an L2 penalty. Three things are added to the paper's model, all off by default: a background class,
+tags without a segment (leak), and segments whose label a person gave; `posterior.py` says how they stay exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
+from miml_core.errors import BagtagError
+from miml_core.models.base import Model, Progress
+from miml_core.models.feature_maps import RandomFourier, RBFDictionary, Standardise, kernel_delta, pack, unpack
+from miml_core.models.ored_lr_alpha import choose_alpha
+from miml_core.models.ored_lr_solvers import SOLVERS, MarginalLikelihood, Whitening, log_softmax
+from miml_core.posterior import bag_posterior, refuse_impossible_bags, tag_probabilities
+
+Array = NDArray[np.float64]
+
+
+class ORedLR(Model):
+    """Multinomial logistic regression whose labels are hidden and whose bags' tags are their union.
+
+    Parameters
+    ----------
+    alpha : float or "auto"
+        Strength of the L2 penalty alpha / 2 |w|^2 on standardised features; "auto" takes the one under which
+        held-out bags are most likely.
+    background : bool
+        Whether a segment may be none of the classes.
+    leak : float
+        Probability that a tag is true although no segment of it was found.
+    kernel : None, "rbf" or "rff"
+        Beside the features themselves: their similarity to a dictionary of segments (4.3, eq. 24), or random Fourier
+        features of the same kernel.
+    dictionary_share : float
+        Share of the training segments that make the dictionary of "rbf" (6.6.3).
+    fourier_features : int
+        Number of features of "rff".
+    width : float or "auto"
+        Kernel width in mean squared distances between segments (the paper's s in 6.5).
+    solver : "lbfgs", "em" or "stochastic"
+        Quasi-Newton on the likelihood; the paper's generalised EM (4.2); its stochastic form (6.6.2).
+    prune : float
+        Share of the bags left out of training, the costliest first (6.6.1).
+    max_iterations, tolerance : int, float
+        A fit ends when a step gains less than this share of the objective.
+    seed : int
+
+    Attributes
+    ----------
+    weights_ : (D + 1, K)
+        The last row is the bias, the last column the background if there is one.
+    alpha_ : float
+    curve_ : (iterations,)
+        The objective after each iteration of the final fit.
+    """
+
+    name: ClassVar[str] = "ored-lr"
+
+    maps_: list[Any]
+    weights_: Array
+    alpha_: float
+    curve_: Array
+    evidence_: dict[str, int]
+
+    def __init__(
+        self,
+        *,
+        alpha: float | str = "auto",
+        background: bool = False,
+        leak: float = 0.0,
+        kernel: str | None = None,
+        dictionary_share: float = 0.1,
+        fourier_features: int = 300,
+        width: float | str = "auto",
+        solver: str = "lbfgs",
+        prune: float = 0.0,
+        max_iterations: int = 300,
+        tolerance: float = 1e-6,
+        seed: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.background = background
+        self.leak = leak
+        self.kernel = kernel
+        self.dictionary_share = dictionary_share
+        self.fourier_features = fourier_features
+        self.width = width
+        self.solver = solver
+        self.prune = prune
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.seed = seed
+
+    # learning
+
+    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+        """Maximise the penalised likelihood of tags and labels.
+
+        `warm_start` is an earlier fit: its weights, scales and alpha are gone on from when the bags are much the same.
+        """
+        self._check_parameters()
+        refuse_impossible_bags(bags, background=self.background, leak=self.leak)
+        learnable = self._learnable(bags)
+        earlier = self._usable(warm_start, bags)
+        self.maps_ = self._fit_maps(bags.X) if earlier is None else earlier.maps_
+        Z = self._see(learnable.X)
+        whitening = Whitening(Z, self._n_outputs(bags))
+        talk = _Talk(progress)
+        if earlier is not None:
+            alpha, W = earlier.alpha_, earlier._weights_for(bags.classes)
+        else:
+            alpha, W = 1.0, np.zeros((Z.shape[1], self._n_outputs(bags)))
+        if self.alpha != "auto":
+            alpha = float(self.alpha)
+        elif earlier is None:
+            alpha, W = choose_alpha(
+                Z, learnable, W, whitening, leak=self.leak, seed=self.seed, report=talk.choosing_alpha
+            )
+        self.weights_ = SOLVERS[self.solver](
+            MarginalLikelihood(Z, learnable, leak=self.leak, alpha=alpha),
+            W,
+            whitening.transform(alpha),
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+            report=lambda objective: talk.fitting(objective, alpha),
+        )
+        self.alpha_ = alpha
+        self.curve_ = np.array(talk.curve)
+        self.classes_ = list(bags.classes)
+        self.n_features_ = bags.X.shape[1]
+        self.evidence_ = _evidence(bags)
+        return self
+
+    def _n_outputs(self, bags: BagSet) -> int:
+        return bags.n_classes + self.background
+
+    def _learnable(self, bags: BagSet) -> BagSet:
+        """What there is to learn from: bags of which something is known, less the pruned.
+
+        Without a background class, a segment said to be background says nothing, and is left out.
+        """
+        keep = np.ones(bags.n_segments, bool) if self.background else bags.labels != BACKGROUND
+        known = (bags.tags != 0).any(axis=1)
+        known[bags.bag_of[keep & (bags.labels != UNKNOWN)]] = True
+        keep &= known[bags.bag_of]
+        sizes = np.bincount(bags.bag_of[keep], minlength=bags.n_bags)
+        if not keep.any():
+            raise BagtagError("No bag has a tag or a label yet; tag some bags first.")
+        n_required = (bags.tags > 0).sum(axis=1)
+        cost = sizes * (1 + n_required) * 2.0**n_required
+        order = np.argsort(cost, kind="stable")
+        order = order[sizes[order] > 0]
+        chosen = np.sort(order[: max(1, round((1 - self.prune) * len(order)))])
+        keep &= np.isin(bags.bag_of, chosen)
+        offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
+        return BagSet(bags.X[keep], offsets, bags.tags[chosen], bags.classes, bags.labels[keep])
+
+    def _usable(self, warm_start: Model | None, bags: BagSet) -> ORedLR | None:
+        """The earlier fit, if it is one of the same kind on much the same bags."""
+        if not isinstance(warm_start, ORedLR) or not hasattr(warm_start, "weights_"):
+            return None
+        shape = ("background", "kernel", "dictionary_share", "fourier_features", "width")
+        if any(getattr(self, name) != getattr(warm_start, name) for name in shape):
+            return None
+        if warm_start.n_features_ != bags.X.shape[1]:
+            return None
+        before, now = warm_start.evidence_, _evidence(bags)
+        grown = [max(now[key], 1) / max(before[key], 1) for key in ("segments", "tags")]
+        corrected = abs(now["labels"] - before["labels"]) / now["segments"]
+        return warm_start if corrected < 0.1 and all(2 / 3 < ratio < 3 / 2 for ratio in grown) else None
+
+    def _weights_for(self, classes: list[str]) -> Array:
+        """The weights with their columns by class name; a class that is new starts at zero."""
+        columns = {name: self.weights_[:, number] for number, name in enumerate(self.classes_)}
+        nothing = np.zeros(len(self.weights_))
+        wanted = [columns.get(name, nothing) for name in classes]
+        return np.column_stack([*wanted, self.weights_[:, -1]] if self.background else wanted)
+
+    # what the model sees
+
+    def _fit_maps(self, X: Array) -> list[Any]:
+        maps: list[Any] = [Standardise.fit(X)]
+        if self.kernel is None:
+            return maps
+        Z = maps[0](X)
+        delta = kernel_delta(Z, self.width)
+        if self.kernel == "rbf":
+            n_centres = max(1, round(self.dictionary_share * len(X)))
+            maps.append(RBFDictionary.fit(Z, n_centres=n_centres, delta=delta, seed=self.seed))
+        else:
+            n_pairs = max(1, self.fourier_features // 2)
+            maps.append(RandomFourier.fit(Z, n_pairs=n_pairs, gamma=1.0 / delta, seed=self.seed))
+        lifted = maps[1](Z)
+        maps.append(Standardise.fit(lifted))
+        return maps
+
+    def _see(self, X: Array) -> Array:
+        """(N, D + 1): standardised features, the kernel's beside them, and 1 for the bias."""
+        parts = [self.maps_[0](X)]
+        if self.kernel is not None:
+            parts.append(self.maps_[2](self.maps_[1](parts[0])))
+        return np.concatenate([*parts, np.ones((len(X), 1))], axis=1)
+
+    # answers
+
+    def _log_prior(self, X: Array) -> Array:
+        return log_softmax(self._see(X) @ self.weights_)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """p(y | x, w) of new segments, eq. 1; its arg max is the inductive prediction, eq. 26."""
+        return np.exp(self._log_prior(self._check_features(X)))
+
+    def annotate(self, bags: BagSet) -> Array:
+        """p(y | tags, labels, x, w), exact; its arg max is the transductive prediction, eq. 27.
+
+        Without a background class, a segment labelled `BACKGROUND` has a row of zeros.
+        """
+        self._check_bags(bags)
+        refuse_impossible_bags(bags, background=self.background, leak=self.leak)
+        return bag_posterior(
+            self._log_prior(bags.X), bags.offsets, bags.tags, bags.labels, leak=self.leak
+        ).probabilities
+
+    def predict_tags(self, bags: BagSet) -> Array:
+        """Probability of each tag under the model: 1 - (1 - leak) prod_i (1 - p_i(c)).
+
+        The paper's rule (eq. 28) is the union of the segments' arg max, a set without probabilities.
+        """
+        self._check_bags(bags)
+        return tag_probabilities(self.predict_proba(bags.X), bags.offsets, len(self.classes_), self.leak)
+
+    # files and checks
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        return {**state, **pack(state.pop("maps_"), "map")}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore({name: value for name, value in state.items() if not name.startswith("map")})
+        self.maps_ = unpack(state, "map")
+
+    def _check_parameters(self) -> None:
+        if self.kernel not in (None, "rbf", "rff"):
+            raise BagtagError(f"The kernel must be None, 'rbf' or 'rff', not {self.kernel!r}.")
+        if self.solver not in SOLVERS:
+            raise BagtagError(f"The solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
+        if self.alpha != "auto" and not (isinstance(self.alpha, int | float) and self.alpha >= 0):
+            raise BagtagError(f"alpha must be 'auto' or a number of at least 0, not {self.alpha!r}.")
+        if not 0 <= self.prune < 1:
+            raise BagtagError(f"prune must be at least 0 and below 1, not {self.prune}.")
+
+
+def _evidence(bags: BagSet) -> dict[str, int]:
+    """How much there is to learn from, to see later whether it has changed."""
+    return {
+        "segments": bags.n_segments,
+        "tags": int((bags.tags != 0).sum()),
+        "labels": int((bags.labels != UNKNOWN).sum()),
+    }
+
+
+class _Talk:
+    """Turns iterations of unknown number into progress out of 100, and remembers the curve and a wish to stop."""
+
+    CHOOSING, FITTING = 0, 1
+    TYPICAL = (400, 60)
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress, self.n_choosing, self.stopped = progress, 0, False
+        self.curve: list[float] = []
+
+    def choosing_alpha(self, objective: float, alpha: float) -> bool:
+        self.n_choosing += 1
+        return self._say(0.0, 70.0, self.n_choosing, self.CHOOSING, objective, alpha)
+
+    def fitting(self, objective: float, alpha: float) -> bool:
+        self.curve.append(objective)
+        return self._say(70.0 if self.n_choosing else 0.0, 100.0, len(self.curve), self.FITTING, objective, alpha)
+
+    def _say(self, low: float, high: float, iteration: int, phase: int, objective: float, alpha: float) -> bool:
+        if self.progress is not None:
+            step = low + (high - low) * (1 - 0.2 ** (iteration / self.TYPICAL[phase]))
+            info = {"objective": objective, "phase": phase, "iteration": iteration, "alpha": alpha}
+            self.stopped = bool(self.progress(int(step), 100, info)) or self.stopped
+        return self.stopped

@@ -1,0 +1,130 @@
+"""Choosing the penalty alpha without instance labels: the alpha under which held-out bags are most likely.
+
+A few folds of bags; on each, a path from a strong penalty to weaker ones, every fit starting where the last one
+ended, until held-out likelihood falls. Alpha is the precision of a normal prior on the weights, so what is best does
+not depend much on the number of bags: of a set of many bags a sample will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.bags import BagSet
+from miml_core.models.ored_lr_solvers import MarginalLikelihood, Report, Whitening, climb_lbfgs, log_softmax
+from miml_core.posterior import bag_posterior
+
+Array = NDArray[np.float64]
+
+# Alphas are half decades, 10^(k / 2): the path starts at 10 and goes down, or up when down is no better.
+FIRST, WEAKEST, STRONGEST = 2, -6, 6
+MOST_BAGS = 2000
+HELD_OUT_LEAK = 1e-3
+"""A held-out bag may have a tag that no training bag had; with this it is unlikely rather than impossible."""
+
+
+@dataclass
+class _Fold:
+    """Bags to learn from, bags held out, and the weights learnt so far."""
+
+    Z: Array
+    bags: BagSet
+    held_out_Z: Array
+    held_out: BagSet
+    share: float
+    W: Array
+
+    def climb(self, alpha: float, leak: float, whitening: Whitening, report: Report) -> None:
+        objective = MarginalLikelihood(self.Z, self.bags, leak=leak, alpha=alpha)
+        T = whitening.transform(alpha, self.share)
+        self.W = climb_lbfgs(objective, self.W, T, max_iterations=100, tolerance=1e-5, report=report)
+
+    def held_out_log_likelihood(self, leak: float) -> float:
+        bags = self.held_out
+        log_prior = log_softmax(self.held_out_Z @ self.W)
+        seen = bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=max(leak, HELD_OUT_LEAK))
+        return float(seen.log_likelihood.sum())
+
+
+def choose_alpha(
+    Z: Array,
+    bags: BagSet,
+    start: Array,
+    whitening: Whitening,
+    *,
+    leak: float,
+    seed: int,
+    report: Callable[[float, float], bool],
+) -> tuple[float, Array]:
+    """The best alpha, and weights near its optimum from which to start the final fit.
+
+    `report(objective, alpha)` is called once an iteration; a true answer ends the search.
+    """
+    folds = _make_folds(Z, bags, start, seed)
+    scores: dict[int, float] = {}
+    stopped = False
+
+    def improves(k: int) -> bool:
+        """Move every fold on to alpha number k; whether held-out bags became more likely."""
+        nonlocal stopped
+
+        def each(objective: float) -> bool:
+            nonlocal stopped
+            stopped = stopped or report(objective, _alpha(k))
+            return stopped
+
+        best_so_far = max(scores.values(), default=-np.inf)
+        scores[k] = 0.0
+        for fold in folds:
+            fold.climb(_alpha(k), leak, whitening, each)
+            scores[k] += fold.held_out_log_likelihood(leak)
+        return scores[k] > best_so_far
+
+    improves(FIRST)
+    weights = [fold.W for fold in folds]
+    for down in (-1, 1):
+        k = FIRST + down
+        while WEAKEST <= k <= STRONGEST and not stopped and improves(k):
+            weights = [fold.W for fold in folds]
+            k += down
+        for fold, W in zip(folds, weights):
+            fold.W = W
+        if FIRST + down in scores and scores[FIRST + down] > scores[FIRST]:
+            break
+    return _peak(scores), np.mean(weights, axis=0)
+
+
+def _alpha(k: float) -> float:
+    return float(10.0 ** (k / 2))
+
+
+def _peak(scores: dict[int, float]) -> float:
+    """Top of the parabola through the best alpha and its two neighbours, where it has both."""
+    best = max(scores, key=lambda k: scores[k])
+    if best - 1 not in scores or best + 1 not in scores:
+        return _alpha(best)
+    below, above = scores[best - 1], scores[best + 1]
+    bend = below - 2 * scores[best] + above
+    return _alpha(best + (0.5 * (below - above) / bend if bend < 0 else 0.0))
+
+
+def _make_folds(Z: Array, bags: BagSet, start: Array, seed: int) -> list[_Fold]:
+    order = np.random.default_rng(seed).permutation(bags.n_bags)[:MOST_BAGS]
+    n_folds = min(5 if len(order) < 300 else 3, len(order))
+    folds = []
+    for held_out in np.array_split(order, n_folds):
+        learnt = np.setdiff1d(order, held_out) if n_folds > 1 else order
+        folds.append(
+            _Fold(
+                Z=Z[bags.rows_of(learnt)],
+                bags=bags[learnt],
+                held_out_Z=Z[bags.rows_of(held_out)],
+                held_out=bags[held_out],
+                share=len(learnt) / bags.n_bags,
+                W=start,
+            )
+        )
+    return folds
