@@ -242,7 +242,7 @@ class ORedLR(Model):
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()
-        return {**state, **pack(state.pop("maps_"), "map")}
+        return pack(state.pop("maps_"), "map") | state
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore({name: value for name, value in state.items() if not name.startswith("map")})
