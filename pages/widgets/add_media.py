@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from miml_core.project import Project
+from pages.widgets.dialogs import close_dialog
 from pages.widgets.folder_chooser import folder_chooser
 from pages.widgets.guard import told
 from pages.widgets.media_files import count_media, keep_dropped, suffixes
@@ -16,7 +17,7 @@ from pages.widgets.words import count
 WORDS = {"sound": ("sound file", "recordings"), "picture": ("picture", "pictures")}
 
 
-@st.dialog("Add files", width="medium")
+@st.dialog("Add files", width="medium", on_dismiss=close_dialog)
 def add_media_dialog(project: Project) -> None:
     """From a folder of this computer (the files stay where they are), or dropped (copied into the project)."""
     way = st.segmented_control(
@@ -28,6 +29,7 @@ def add_media_dialog(project: Project) -> None:
         segment = st.toggle("Find segments at once", value=True, key="add.segment")
         if st.button("Add", type="primary", icon=":material/add:", disabled=not paths):
             start_import(project, _copied(project, paths), cutting, segment=segment)
+            close_dialog()
             st.rerun()
 
 

@@ -90,7 +90,12 @@ def _columns(classes: list[Class], *, sound: bool) -> dict[str, Any]:
             width="medium",
         ),
         "reviewed": config.ProgressColumn(
-            "Checked", help="Segments that a person corrected or accepted", format="percent", min_value=0, max_value=1, width=96
+            "Checked",
+            help="Segments that a person corrected or accepted",
+            format="percent",
+            min_value=0,
+            max_value=1,
+            width=96,
         ),
         "segments": config.NumberColumn("Segments", width=84),
         "state": config.TextColumn("State", width="medium"),

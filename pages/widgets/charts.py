@@ -28,7 +28,9 @@ def _line(name: str, values: Sequence[float], height: int) -> Any:
 
     stride = max(1, len(values) // _MOST_POINTS)
     steps = list(range(1, len(values) + 1))[::stride]
-    figure = go.Figure(go.Scatter(x=steps, y=list(values)[::stride], mode="lines", hovertemplate="step %{x}: %{y:.4g}<extra></extra>"))
+    figure = go.Figure(
+        go.Scatter(x=steps, y=list(values)[::stride], mode="lines", hovertemplate="step %{x}: %{y:.4g}<extra></extra>")
+    )
     figure.update_layout(
         title={"text": name.replace("_", " "), "font": {"size": 13}},
         height=height,

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from miml_core.project import Class, NeedsConfirmation, Project
+from pages.widgets.dialogs import close_dialog
 from pages.widgets.guard import attempt, told
 from pages.widgets.words import count, plain
 
@@ -17,7 +18,7 @@ RESERVED_KEYS = set("cr") | set("adelmnpsuxz") | {"0"}
 """Streamlit's own keys and the canvas's."""
 
 
-@st.dialog("Classes", width="large")
+@st.dialog("Classes", width="large", on_dismiss=close_dialog)
 def class_dialog(project: Project) -> None:
     """A list on the left; what is selected in it is changed on the right."""
     with told():
@@ -32,8 +33,9 @@ def class_dialog(project: Project) -> None:
 
 
 def _new_class(project: Project) -> None:
-    with st.form("classes.new", clear_on_submit=True, border=False), st.container(
-        horizontal=True, vertical_alignment="bottom"
+    with (
+        st.form("classes.new", clear_on_submit=True, border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         name = st.text_input("New class", placeholder="Name of a species, or of anything you tag", max_chars=120)
         if st.form_submit_button("Add", icon=":material/add:") and name.strip():
@@ -76,8 +78,9 @@ def _table(classes: list[Class]) -> list[Class]:
 
 
 def _swatch(colour: str) -> str:
-    square = f"<svg xmlns='http://www.w3.org/2000/svg' width='16' height='16'><rect width='16' height='16' rx='4' fill='{colour}'/></svg>"
-    return f"data:image/svg+xml;utf8,{quote(square)}"
+    square = f"<rect width='16' height='16' rx='4' fill='{colour}'/>"
+    picture = f"<svg xmlns='http://www.w3.org/2000/svg' width='16' height='16'>{square}</svg>"
+    return f"data:image/svg+xml;utf8,{quote(picture)}"
 
 
 def _species_list(project: Project) -> None:
@@ -119,7 +122,15 @@ def _one(project: Project, classes: list[Class], one: Class) -> None:
             )
         note = st.text_input("Note", one.note, max_chars=500, key=f"{key}.note")
         if st.form_submit_button("Save", type="primary", icon=":material/check:"):
-            _save(project, one, name=name.strip(), scientific_name=scientific.strip(), colour=colour, shortcut=shortcut, note=note)
+            _save(
+                project,
+                one,
+                name=name.strip(),
+                scientific_name=scientific.strip(),
+                colour=colour,
+                shortcut=shortcut,
+                note=note,
+            )
             st.rerun(scope="fragment")
     _remove(project, one)
 

@@ -13,7 +13,9 @@ from pages.widgets.words import plain
 _UP = ".."
 
 
-def folder_chooser(label: str, *, key: str, start: Path | None = None, project_folder: Path | None = None) -> Path | None:
+def folder_chooser(
+    label: str, *, key: str, start: Path | None = None, project_folder: Path | None = None
+) -> Path | None:
     """The chosen folder, or None (with a sentence why) while what is typed is not one that may be used."""
     roots = allowed_roots(project_folder)
     st.session_state.setdefault(key, str(start or roots[0]))

@@ -94,7 +94,9 @@ def _over(project: Project, job: Job) -> None:
         with st.popover("Details", icon=":material/list:"):
             _details(project, job)
         if job.state != "done":
-            st.button("Go on", key=f"job-again-{job.id}", icon=":material/replay:", on_click=_again, args=(project, job))
+            st.button(
+                "Go on", key=f"job-again-{job.id}", icon=":material/replay:", on_click=_again, args=(project, job)
+            )
         st.button("Dismiss", key=f"job-dismiss-{job.id}", type="tertiary", on_click=_dismiss, args=(job.id,))
 
 

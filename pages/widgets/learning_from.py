@@ -51,9 +51,11 @@ def warnings(project: Project, progress: Progress, used: list[Class]) -> list[st
     tagged = [bag for bag in silent.bags if any(value > 0 for value in bag.tags.values())]
     if tagged:
         names = ", ".join(plain(bag.name) for bag in tagged[:3])
-        found.append(f"Tagged, but no segment was found: {names}{' …' if len(tagged) > 3 else ''}. Draw one, or segment with more sensitivity.")
+        more = " …" if len(tagged) > 3 else ""
+        found.append(f"Tagged, but no segment was found: {names}{more}. Draw one, or segment with more sensitivity.")
     if progress.n_segmented < progress.n_bags:
-        found.append(f"{count(progress.n_bags - progress.n_segmented, 'bag')} not segmented with the settings of today.")
+        behind = count(progress.n_bags - progress.n_segmented, "bag")
+        found.append(f"{behind} not segmented with the settings of today.")
     if progress.n_missing:
         found.append(f"{count(progress.n_missing, 'file')} missing; what was found in them before is still used.")
     if progress.n_tagged < 10:

@@ -1,5 +1,5 @@
-"""Which folders of this computer the app may read and write: home, the project's own surroundings, and what
-`BAGTAG_ROOTS` adds."""
+"""Which folders of this computer the app may read and write: home, Bagtag's own, the surroundings of the project,
+and what `BAGTAG_ROOTS` adds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ MOST_FOLDERS = 500
 """How many folders of one folder are offered; beyond that a path is typed."""
 
 
+def home_folder() -> Path:
+    """Where new projects and the demo go unless a person chooses otherwise: `BAGTAG_HOME`, or Bagtag in home."""
+    return Path(os.environ.get("BAGTAG_HOME") or Path.home() / "Bagtag")
+
+
 def allowed_roots(project_folder: Path | None = None) -> list[Path]:
     """The folders below which everything may be chosen, links resolved, without those inside another."""
-    asked = [Path.home(), *(Path(part) for part in os.environ.get("BAGTAG_ROOTS", "").split(os.pathsep) if part)]
+    asked = [
+        Path.home(),
+        home_folder(),
+        *(Path(part) for part in os.environ.get("BAGTAG_ROOTS", "").split(os.pathsep) if part),
+    ]
     if project_folder is not None:
         asked.append(project_folder.parent)
     found = sorted({path.resolve() for path in asked if path.is_dir()}, key=lambda path: len(path.parts))

@@ -97,6 +97,7 @@ def _chosen(project: Project, run: Run) -> None:
             on_click=attempt,
             args=(project.remove_run, run.id),
         )
-        st.text(f"Run {run.id}: " + (", ".join(f"{name} = {value}" for name, value in run.params.items()) or "as proposed"))
+        changed = ", ".join(f"{name} = {value}" for name, value in run.params.items())
+        st.text(f"Run {run.id}: {changed or 'as proposed'}")
     if run.message:
         st.text(run.message)

@@ -7,9 +7,13 @@ import io
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from miml_core import BagtagError
 from miml_core.project import Bag, Project
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 WIDTH, HEIGHT = 160, 48
 _LONGEST_SECONDS = 15.0
@@ -70,7 +74,7 @@ def _of_picture(path: Path) -> bytes:
     return _jpeg(Image.fromarray(open_image(path, max_side=2 * WIDTH).pixels))
 
 
-def _jpeg(picture) -> bytes:  # noqa: ANN001
+def _jpeg(picture: Image.Image) -> bytes:
     stream = io.BytesIO()
     picture.save(stream, "JPEG", quality=80)
     return stream.getvalue()

@@ -1,0 +1,113 @@
+"""The demo, made in the background while the welcome page shows how far it is.
+
+One a server and kind: two tabs that ask for the same demo watch the same work. It is made beside its place and moved
+there whole, so that a stopped server leaves no half demo.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.project import Project
+from pages.widgets.places import home_folder
+
+_log = logging.getLogger("bagtag.pages")
+
+
+@dataclass
+class Making:
+    """How far the making of a demo is."""
+
+    kind: str
+    folder: Path
+    began: float = field(default_factory=time.monotonic)
+    share: float = 0.0
+    stop: bool = False
+    over: bool = False
+    problem: str | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        elapsed = time.monotonic() - self.began
+        return elapsed * (1 - self.share) / self.share if self.share > 0.05 else None
+
+
+def existing_demo(kind: str) -> Path | None:
+    """The demo made last, if any is there."""
+    found = [folder for folder in home_folder().glob(f"demo-{kind}*") if Project.is_project(folder)]
+    return max(found, key=lambda folder: folder.stat().st_ctime, default=None)
+
+
+def _free_folder(kind: str) -> Path:
+    """A demo made afresh gets a folder of its own: the old one may be open in another tab."""
+    number = 1
+    while (folder := home_folder() / (f"demo-{kind}" if number == 1 else f"demo-{kind}-{number}")).exists():
+        number += 1
+    return folder
+
+
+def start_demo(kind: str, *, anew: bool = False) -> Making:
+    """Begin making the demo, or join in watching it; an existing one is taken as it is unless it is wanted `anew`."""
+    works = _works()
+    with works.lock:
+        making = works.makings.get(kind)
+        if making is not None and not making.over:
+            return making
+        old = None if anew else existing_demo(kind)
+        making = Making(kind, old or _free_folder(kind), share=1.0 if old else 0.0, over=old is not None)
+        works.makings[kind] = making
+    if old is None:
+        threading.Thread(target=_make, args=(making,), name=f"demo-{kind}", daemon=True).start()
+    return making
+
+
+def _make(making: Making) -> None:
+    from miml_core.demo import make_demo
+
+    workshop = making.folder.with_name(f".{making.folder.name}-{time.time_ns()}")
+
+    def progress(step: int, of: int, info: Mapping[str, Any]) -> None:
+        making.share = step / of if of else 0.0
+        if making.stop:
+            raise _Stopped
+
+    try:
+        make_demo(workshop, making.kind, progress=progress)
+        workshop.replace(making.folder)
+        making.share = 1.0
+    except _Stopped:
+        shutil.rmtree(workshop, ignore_errors=True)
+    except BagtagError as error:
+        making.problem = str(error)
+    except Exception:
+        _log.exception("The demo could not be made")
+        making.problem = "The demo could not be made; the details are in the terminal where Bagtag was started."
+    finally:
+        if making.problem:
+            shutil.rmtree(workshop, ignore_errors=True)
+        making.over = True
+
+
+class _Stopped(Exception):
+    """A person does not want to wait."""
+
+
+@dataclass
+class _Works:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    makings: dict[str, Making] = field(default_factory=dict)
+
+
+@st.cache_resource
+def _works() -> _Works:
+    return _Works()

@@ -1,0 +1,130 @@
+"""The three doors of the welcome page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.project import Project
+from pages.widgets.add_media import bag_length, found_in, start_import
+from pages.widgets.demo_maker import Making, existing_demo, start_demo
+from pages.widgets.folder_chooser import folder_chooser
+from pages.widgets.frame import go_to
+from pages.widgets.guard import told
+from pages.widgets.media_files import count_media
+from pages.widgets.places import allowed_roots, existing_folder, home_folder, inside
+from pages.widgets.recent import known_projects
+from pages.widgets.session import annotator, open_project
+from pages.widgets.words import plain, time_left
+
+_DEMO = "door.demo"
+_KINDS = {"sound": "Recordings", "picture": "Pictures"}
+
+
+def demo_door() -> None:
+    """The demo, made on the spot and opened at the review."""
+    st.subheader(":material/play_circle: Look around")
+    st.markdown("A small wood at dawn, made up on this computer: tagged, trained and ready to review in a minute.")
+    making = st.session_state.get(_DEMO)
+    if making is not None:
+        _watch_demo(making)
+        return
+    if st.button("Open the demo", type="primary", icon=":material/play_arrow:", width="stretch"):
+        _begin_demo("sound")
+    if st.button("Demo with pictures", icon=":material/image:", width="stretch"):
+        _begin_demo("picture")
+    if any(existing_demo(kind) for kind in _KINDS):
+        st.toggle("Start it afresh", key="door.anew", help="What you did in the demo before stays, as another project.")
+
+
+def _begin_demo(kind: str) -> None:
+    st.session_state[_DEMO] = start_demo(kind, anew=st.session_state.get("door.anew", False))
+    st.rerun()
+
+
+@st.fragment(run_every=0.7)
+def _watch_demo(making: Making) -> None:
+    with told():
+        if not making.over:
+            st.progress(making.share, text=f"Making the demo · {time_left(making.seconds_left) or 'one moment'}")
+            if st.button("Stop", icon=":material/stop_circle:", disabled=making.stop):
+                making.stop = True
+            return
+        st.session_state.pop(_DEMO, None)
+        if making.problem:
+            st.error(plain(making.problem))
+        elif Project.is_project(making.folder):
+            open_project(making.folder)
+            go_to("review")
+            st.rerun()
+        else:
+            st.rerun()
+
+
+def open_project_door() -> None:
+    """A project used before, or one somewhere on this computer."""
+    st.subheader(":material/folder_open: Go on")
+    st.markdown("Open a project. Everything is as you left it.")
+    for folder in known_projects()[:5]:
+        if st.button(
+            plain(folder.name),
+            key=f"door.known.{folder}",
+            icon=":material/folder:",
+            help=plain(str(folder)),
+            width="stretch",
+        ):
+            open_project(folder)
+            st.rerun()
+    with st.expander("Somewhere else", icon=":material/search:", expanded=not known_projects()):
+        folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
+        if st.button("Open", disabled=folder is None) and folder is not None:
+            open_project(existing_folder(folder, allowed_roots()))
+            st.rerun()
+
+
+def new_project_door() -> None:
+    """A new project from a folder of recordings or pictures, which stay where they are."""
+    st.subheader(":material/create_new_folder: Begin")
+    st.markdown("Make a project from a folder. Your files stay where they are and are never changed.")
+    folder = folder_chooser("Folder of recordings or pictures", key="door.new.folder")
+    if folder is None:
+        return
+    kind = st.segmented_control(
+        "What is in it", list(_KINDS), default=_likely_kind(folder), format_func=_KINDS.__getitem__, required=True
+    )
+    found = found_in(folder, kind)
+    cutting = bag_length(kind, key="door.new")
+    name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
+    with st.expander("Where it is kept", icon=":material/save:"):
+        parent = folder_chooser("Below this folder", key="door.new.parent", start=_start())
+    if st.button("Make the project", type="primary", icon=":material/add:", disabled=not (found and name and parent)):
+        target = project_folder(parent, name)
+        project = Project.create(target, kind=kind, name=name.strip(), annotator=annotator())
+        start_import(project, [folder], cutting, segment=True)
+        project.close()
+        open_project(target)
+        st.rerun()
+
+
+def project_folder(parent: Path, name: str) -> Path:
+    """Where a project of that name goes: a folder that is not there yet."""
+    safe = "".join("-" if letter in '<>:"/\\|?*' or ord(letter) < 32 else letter for letter in name).strip(" .")
+    if not safe:
+        raise BagtagError("Give the project a name.")
+    target = inside(parent / safe, [parent.resolve()])
+    if target.exists() and any(target.iterdir()):
+        raise BagtagError(f"There is already a folder {str(target)!r}; choose another name.")
+    return target
+
+
+def _likely_kind(folder: Path) -> str:
+    counts, _ = count_media(folder)
+    return "picture" if counts["picture"] > counts["sound"] else "sound"
+
+
+def _start() -> Path:
+    home = home_folder()
+    home.mkdir(parents=True, exist_ok=True)
+    return home

@@ -1,0 +1,73 @@
+"""The frame around every page: navigation, which project and who, dialogs, the strip of background work."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.project import Project
+from pages.widgets.dialogs import show_dialogs
+from pages.widgets.guard import told
+from pages.widgets.job_strip import job_strip
+from pages.widgets.session import annotator, close_project, current_project, set_annotator
+from pages.widgets.words import plain
+
+PAGES = {
+    "library": ("Library", ":material/library_music:"),
+    "segment": ("Segment", ":material/graphic_eq:"),
+    "tag": ("Tag", ":material/sell:"),
+    "train": ("Train", ":material/model_training:"),
+    "review": ("Review", ":material/fact_check:"),
+    "export": ("Export", ":material/ios_share:"),
+}
+
+_GO = "frame.go"
+
+
+def go_to(page: str) -> None:
+    """Show this page after the next run: for whoever opens a project."""
+    st.session_state[_GO] = page
+
+
+def frame() -> None:
+    """Run the page that is asked for; without an open project there is only the welcome."""
+    project = _project_or_reason()
+    if project is None:
+        st.navigation([st.Page("pages/welcome.py", title="Welcome", default=True)], position="hidden").run()
+        return
+    page = st.navigation(_pages(), position="top")
+    if asked := st.session_state.pop(_GO, None):
+        st.switch_page(f"pages/{asked}.py")
+    _project_menu(project)
+    page.run()
+    with told():
+        show_dialogs(project)
+        with st.bottom:
+            job_strip(project)
+
+
+def _project_or_reason() -> Project | None:
+    try:
+        return current_project()
+    except BagtagError as error:
+        close_project()
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+
+
+def _pages() -> list[st.Page]:
+    return [
+        st.Page(f"pages/{name}.py", title=title, icon=icon, default=name == "library")
+        for name, (title, icon) in PAGES.items()
+    ]
+
+
+def _project_menu(project: Project) -> None:
+    """Which project this is, who signs, and the way back to the doors."""
+    with st.popover(plain(project.name), icon=":material/folder_open:", type="tertiary", key="project-menu"):
+        st.text(str(project.folder))
+        name = st.text_input("Your name", annotator(), key="frame.name", help="Signs your tags and corrections.")
+        if name and name != annotator():
+            set_annotator(name)
+            st.rerun()
+        st.button("Open another project", icon=":material/logout:", on_click=close_project)

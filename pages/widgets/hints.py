@@ -1,0 +1,35 @@
+"""Short hints for a person's first steps, each gone for good with one click."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from miml_core.project import Project
+from pages.widgets.guard import attempt
+
+_PREFERENCE = "hints"
+
+
+def guide(project: Project) -> None:
+    """Switch the hints on in a project: the demo has them."""
+    project.set_preference(_PREFERENCE, {"on": True, "read": []})
+
+
+def hint(project: Project, name: str, text: str) -> None:
+    """Show a hint of a guided project until it has been read."""
+    state = project.get_preference(_PREFERENCE) or {}
+    if not state.get("on") or name in state.get("read", []):
+        return
+    with st.container(key=f"hint-{name}", horizontal=True, vertical_alignment="center", border=True):
+        st.markdown(f":material/lightbulb: {text}", width="stretch")
+        st.button("Got it", key=f"hint.{name}", type="tertiary", on_click=attempt, args=(_read, project, name))
+        st.button("No more hints", key=f"hint.{name}.off", type="tertiary", on_click=attempt, args=(_off, project))
+
+
+def _read(project: Project, name: str) -> None:
+    state = project.get_preference(_PREFERENCE) or {}
+    project.set_preference(_PREFERENCE, {**state, "read": [*state.get("read", []), name]})
+
+
+def _off(project: Project) -> None:
+    project.set_preference(_PREFERENCE, {"on": False, "read": []})

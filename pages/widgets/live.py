@@ -1,0 +1,23 @@
+"""Pages that show what others do: another tab, a colleague, a job."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from miml_core.project import Project
+
+_SECONDS = 2.0
+
+
+def rerun_on_news(project: Project, *, pending: bool = False) -> None:
+    """Run the page again when the project has changed since this run (or, with `pending`, in a moment anyhow)."""
+    seen = project.revision
+    drawn = False
+
+    def look() -> None:
+        nonlocal drawn
+        if drawn and (pending or project.revision != seen):
+            st.rerun()
+        drawn = True
+
+    st.fragment(look, run_every=_SECONDS)()

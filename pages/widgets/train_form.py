@@ -1,0 +1,47 @@
+"""Choose a model and start a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from miml_core.models import MODELS
+from miml_core.project import Project
+from pages.widgets import model_words
+from pages.widgets.expert_panel import expert_panel
+
+
+def train_form(project: Project, *, ready: bool) -> None:
+    """The model with one sentence on it, its own parameters for those who know them, and the button."""
+    names = sorted(MODELS, key=lambda name: (name != model_words.DEFAULT, list(MODELS).index(name)))
+    model = st.selectbox(
+        "Model", names, format_func=model_words.title, key="train.model", persist_state="session", required=True
+    )
+    st.caption(model_words.sentence(model))
+    with st.expander("For experts", icon=":material/tune:"):
+        params = expert_panel(model, key="train.params")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            seed = st.number_input(
+                "Seed", 0, 2**31 - 1, 0, 1, key="train.seed", help="The same seed gives the same run."
+            )
+            warm = st.toggle(
+                "Go on from the current run",
+                key="train.warm",
+                help="Starts where the current run ended, if it is of the same model: faster after a few corrections.",
+            )
+    training = any(job.kind == "train" for job in project.jobs(active=True))
+    label = "Train again after this one" if training else "Start training"
+    if st.button(label, type="primary", icon=":material/model_training:", disabled=not ready):
+        start_training(project, model, params, seed=int(seed), warm_start=warm)
+        st.rerun()
+
+
+def start_training(
+    project: Project, model: str | None = None, params: dict[str, Any] | None = None, **more: Any
+) -> None:
+    """Queue a training; without a model, one like the current run (or the default)."""
+    if model is None:
+        run = project.current_run()
+        model, params = (run.model, run.params) if run else (model_words.DEFAULT, {})
+    project.start_job("train", {"model": model, "params": params or {}, **more})
