@@ -9,6 +9,7 @@ from miml_core.models.base import Model, Progress, load_model
 
 _WHERE = {
     "ored-lr": ("miml_core.models.ored_lr", "ORedLR"),
+    "gp-probit": ("miml_core.models.gp_probit", "GPProbit"),
 }
 
 
