@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 from scipy.special import entr, log_ndtr, ndtr
 
@@ -30,7 +30,7 @@ from miml_core.models.base import Model, Progress
 from miml_core.models.probit_moments import FREE, IN_POSITIVE_BAG, NEGATIVE, POSITIVE, expected_m
 from miml_core.posterior import bag_posterior
 
-Array = NDArray[np.floating]
+Array = NDArray[np.float64]
 _JITTER = 1e-6
 _KEPT_SAMPLES = 250
 
@@ -155,7 +155,7 @@ class GPProbit(Model):
     ) -> None:
         """Closed-form updates; after eq. 19 the ELBO is the data term less the divergence of Q(v) from its prior."""
         precision = np.eye(len(whitened)) + whitened @ whitened.T
-        self.covariance_ = np.linalg.inv(precision)  # eq. 17
+        self.covariance_ = _inverse(precision)  # eq. 17
         constant = -0.5 * known.shape[1] * (
             residual.sum()
             + np.einsum("rn,rs,sn->", whitened, self.covariance_, whitened, optimize=True)
@@ -181,7 +181,7 @@ class GPProbit(Model):
         from miml_core.models.gp_probit_kernels import sample_m
 
         rng = np.random.default_rng(self.seed)
-        covariance = np.linalg.inv(np.eye(len(whitened)) + whitened @ whitened.T)
+        covariance = _inverse(np.eye(len(whitened)) + whitened @ whitened.T)
         root = cholesky(covariance, lower=True)
         n_classes, n_sweeps = known.shape[1], self.burn_in + self.n_samples
         thin = max(1, self.n_samples // _KEPT_SAMPLES)
@@ -279,6 +279,11 @@ def warm() -> None:
     """Compile the sampler."""
     bags = BagSet([[0.0], [1.0]], [0, 1, 2], [[1], [-1]], ["a"])
     GPProbit(inference="gibbs", n_inducing=2, n_samples=2, burn_in=1).fit(bags)
+
+
+def _inverse(matrix: Array) -> Array:
+    """Inverse of a positive definite matrix."""
+    return cho_solve(cho_factor(matrix), np.eye(len(matrix)))
 
 
 def _entropy(p: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
-Array = NDArray[np.floating]
+Array = NDArray[np.float64]
 SMALL_BAG = 3
 _POINTS = 512
 
