@@ -1,0 +1,10 @@
+"""The front door: Streamlit's app with the canvas's own routes beside it. Start it with `streamlit run app.py`."""
+
+import streamlit as st
+
+from pages.widgets.routes import canvas_routes
+
+app = st.App("shell.py", routes=canvas_routes())
+
+if __name__ == "__main__":
+    app.run()

@@ -1,0 +1,112 @@
+/**
+ * What an act does to the bag on screen, before the server has answered.
+ *
+ * The bag on screen is always the bag as the server last told it with the unanswered edits on top; an act whose
+ * outcome only the server knows (split, undo) changes nothing here and shows when the bag is fetched again.
+ */
+export const BACKGROUND = -2;
+
+/** What a segment counts as: what a person said, else the model's first guess, else nothing. */
+export function labelOf(segment) {
+  if (segment.label !== null) return segment.label;
+  return segment.guesses.length ? segment.guesses[0][0] : null;
+}
+
+export function confidenceOf(segment) {
+  if (segment.label !== null) return 1;
+  return segment.guesses.length ? segment.guesses[0][1] : 0;
+}
+
+/** One of "corrected", "accepted", "background", "contradicted", "predicted", "unlabelled". */
+export function standingOf(segment) {
+  if (segment.label === BACKGROUND) return "background";
+  if (segment.label !== null) return segment.accepted ? "accepted" : "corrected";
+  if (segment.contradicts) return "contradicted";
+  if (segment.guesses.length === 0) return "unlabelled";
+  return segment.guesses[0][0] === BACKGROUND ? "background" : "predicted";
+}
+
+/** The bag with an edit's act done; never changes the bag it was given. */
+export function withEdit(bag, edit) {
+  const perform = performers[edit.act.act];
+  return perform ? perform(bag, edit.act, `@${edit.number}`) : bag;
+}
+
+/** Does the server have more to say about this act than `withEdit` knows? */
+export function needsFetch(act) {
+  return !["correct", "accept", "accept_bag", "tag", "finish", "unfinish", "nothing_here", "delete"].includes(act.act);
+}
+
+const performers = {
+  correct(bag, act) {
+    const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false }));
+    return act.label > 0 ? { ...changed, tags: { ...bag.tags, [act.label]: 1 } } : changed;
+  },
+  accept(bag, act) {
+    return withTagsOfLabels(changeSegments(bag, act.segments, accepted), act.segments);
+  },
+  accept_bag(bag) {
+    const open = bag.segments.filter((s) => s.label === null && s.guesses.length).map((s) => s.id);
+    return withTagsOfLabels(changeSegments(bag, open, accepted), open);
+  },
+  delete(bag, act) {
+    return { ...bag, segments: bag.segments.filter((s) => !act.segments.includes(s.id)) };
+  },
+  draw(bag, act, name) {
+    return { ...bag, segments: [...bag.segments, newSegment(name, act.rings.map(flat), act.label ?? null)] };
+  },
+  redraw(bag, act) {
+    return changeSegments(bag, [act.segment], (s) => ({ ...s, rings: act.rings.map(flat), shape: undefined }));
+  },
+  merge(bag, act, name) {
+    const parts = bag.segments.filter((s) => act.segments.includes(s.id));
+    const others = bag.segments.filter((s) => !act.segments.includes(s.id));
+    const labels = new Set(parts.map((s) => s.label).filter((label) => label !== null));
+    const label = labels.size === 1 ? [...labels][0] : null;
+    return { ...bag, segments: [...others, newSegment(name, parts.flatMap((s) => s.rings), label)] };
+  },
+  tag(bag, act) {
+    const tags = { ...bag.tags };
+    if (act.value === 0) delete tags[act.class];
+    else tags[act.class] = act.value;
+    const cleared = act.confirm && act.value !== 1 ? clearLabel(bag, act.class) : bag;
+    return { ...cleared, tags };
+  },
+  finish(bag, act) {
+    return { ...bag, finished: true, rest_unknown: act.rest === "unknown" };
+  },
+  unfinish(bag) {
+    return { ...bag, finished: false, rest_unknown: false };
+  },
+  nothing_here(bag) {
+    return { ...bag, tags: {}, finished: true, rest_unknown: false };
+  },
+};
+
+function accepted(segment) {
+  if (segment.label !== null || segment.guesses.length === 0) return segment;
+  return { ...segment, label: segment.guesses[0][0], accepted: true };
+}
+
+function clearLabel(bag, label) {
+  const carriers = bag.segments.filter((s) => s.label === label).map((s) => s.id);
+  return changeSegments(bag, carriers, (s) => ({ ...s, label: null, accepted: false }));
+}
+
+function withTagsOfLabels(bag, ids) {
+  const tags = { ...bag.tags };
+  for (const segment of bag.segments) if (ids.includes(segment.id) && segment.label > 0) tags[segment.label] = 1;
+  return { ...bag, tags };
+}
+
+function changeSegments(bag, ids, change) {
+  return { ...bag, segments: bag.segments.map((s) => (ids.includes(s.id) ? change(s) : s)) };
+}
+
+function newSegment(id, rings, label) {
+  return { id, number: 0, rings, label, accepted: false, contradicts: false, guesses: [], origin: "drawn" };
+}
+
+function flat(ring) {
+  return ring.flat();
+}

@@ -1,0 +1,457 @@
+/** One canvas on a page: what is shown, what is selected, and the parts that serve it. */
+import { Card } from "./card.js";
+import { readTheme } from "./colours.js";
+import { element } from "./dom.js";
+import { Ears } from "./ears.js";
+import { Finder } from "./finder.js";
+import { Hands } from "./hands.js";
+import { Help } from "./help.js";
+import { Keeper } from "./keeper.js";
+import { Keyboard } from "./keyboard.js";
+import { Legend } from "./legend.js";
+import { Lifetime } from "./lifetime.js";
+import { Notice } from "./notice.js";
+import { outboxFor } from "./outbox.js";
+import { marginsFor, paintAxes } from "./axes.js";
+import { paintDraft, paintImage, paintMarks, paintPlayhead, paintSegments } from "./paint.js";
+import { Pointer } from "./pointer.js";
+import { Queue } from "./queue.js";
+import { serverFor } from "./server.js";
+import { makeShape, shapeAt } from "./shapes.js";
+import { Stage } from "./stage.js";
+import { StatusBar } from "./statusbar.js";
+import { Toolbar } from "./toolbar.js";
+import { View } from "./view.js";
+
+const TELL_AFTER = 120; // milliseconds of quiet before the page hears of a selection or an edit
+const TOUCH_REACH = 6;
+const remembered = new Map(); // bag -> what was looked at, so that coming back finds it again
+const REMEMBERED_BAGS = 50;
+
+export class Board {
+  #go = null;
+  #image = null;
+  #telling = null;
+  #told = "";
+
+  constructor(root) {
+    this.root = root;
+    this.lifetime = new Lifetime();
+    this.data = null;
+    this.bag = null;
+    this.view = new View({ left: 0, right: 1, top: 1, bottom: 0, scale: "linear" }, "sound");
+    this.item = null;
+    this.selected = [];
+    this.hovered = null;
+    this.pointer = null;
+    this.draft = null;
+    this.tool = "select";
+    this.queue = new Queue();
+  }
+
+  get mode() {
+    return this.data.mode;
+  }
+
+  get player() {
+    return this.ears.player;
+  }
+
+  /** A page run: the first one builds the canvas, later ones change only what the page changed. */
+  update(component) {
+    const first = this.data === null;
+    this.component = component;
+    this.data = component.data;
+    this.server = serverFor(this.data);
+    if (first) this.#build();
+    this.outbox.sendThrough(this.server);
+    this.root.style.setProperty("--stage-height", `${this.data.height}px`);
+    this.root.dataset.mode = this.mode;
+    this.theme = readTheme(this.root);
+    this.queue.update(this.data.queue, this.item);
+    const previewChanged = this.keeper.preview !== (this.data.preview ?? null);
+    if (this.data.go !== this.#go) this.#openItem([this.data.bag, this.data.segment ?? null]);
+    else if (previewChanged) this.#openItem(this.item);
+    this.#go = this.data.go;
+    this.stage.measure();
+    this.refreshPanels();
+  }
+
+  end() {
+    this.#rememberView();
+    clearTimeout(this.#telling);
+    this.lifetime.end();
+    this.root.replaceChildren();
+  }
+
+  #build() {
+    const { lifetime } = this;
+    this.outbox = outboxFor(this.data.project, this.server);
+    this.stage = new Stage(lifetime, {
+      base: (ctx) => this.#paintBase(ctx),
+      segments: (ctx) => this.bag && paintSegments(ctx, this.view, this.bag, this.theme, this.#quiet),
+      overlay: (ctx) => this.#paintOverlay(ctx),
+    });
+    this.stage.onSize = () => this.#fit();
+    this.notice = new Notice(lifetime);
+    this.card = new Card(this.stage);
+    this.finder = new Finder(lifetime, this.stage);
+    this.help = new Help(lifetime);
+    this.live = element("div", { class: "live", role: "log", "aria-live": "polite" });
+    this.stage.node.append(this.card.node, this.finder.node, this.help.node, this.notice.node);
+    this.keeper = new Keeper(lifetime, this.server, this.outbox, {
+      onBag: (bag) => this.#show(bag),
+      onProblem: (problem) => this.notice.stay(problem.message, () => this.#retry()),
+      onResult: (answer) => this.hands.explain(answer),
+    });
+    this.hands = new Hands(this);
+    this.ears = new Ears(this);
+    this.toolbar = new Toolbar(lifetime, this);
+    this.legend = new Legend(lifetime, this);
+    this.statusBar = new StatusBar();
+    new Pointer(lifetime, this.stage, this);
+    new Keyboard(lifetime, this);
+    lifetime.listen(this.outbox, "change", () => this.refreshPanels("nothing"));
+    lifetime.listen(this.outbox, "stored", () => this.tellPage());
+    this.root.replaceChildren(this.toolbar.node, this.stage.node, this.statusBar.node, this.legend.node, this.live);
+  }
+
+  // bags
+
+  neighbour(step) {
+    return this.queue.at(step);
+  }
+
+  /** Go to another item of the queue, here and now; the page hears of it afterwards. */
+  goBy(step) {
+    const item = this.queue.move(step);
+    if (item === null) {
+      this.announce(step > 0 ? "This is the last one" : "This is the first one");
+      return;
+    }
+    this.#openItem(item);
+    this.tellPage();
+  }
+
+  #openItem(item) {
+    const sameBag = this.item !== null && this.bag !== null && item[0] === this.bag.id && !this.data.preview;
+    this.#rememberView();
+    this.item = item;
+    this.setTool("select");
+    if (sameBag) {
+      this.#selectItem();
+      this.refreshPanels();
+      return;
+    }
+    this.notice.hide();
+    this.keeper.open(item[0], this.data.preview ?? null).then(() => this.#preload());
+  }
+
+  #retry() {
+    this.notice.hide();
+    this.keeper.open(this.item[0], this.data.preview ?? null);
+  }
+
+  async #preload() {
+    for (const bag of this.queue.soon()) {
+      if (this.lifetime.over || bag === this.bag?.id) continue;
+      await this.server.preload(bag).catch(() => {});
+    }
+  }
+
+  /** Show a bag, or the same bag with news; in that case zoom and selection stay. */
+  #show(bag) {
+    const another = bag.id !== this.bag?.id;
+    const moved = another || JSON.stringify(bag.extent) !== JSON.stringify(this.bag.extent);
+    if (moved) this.view = new View(bag.extent, bag.kind);
+    this.bag = bag;
+    for (const segment of bag.segments) if (moved || !segment.shape) segment.shape = makeShape(segment.rings, this.view);
+    if (moved) this.#fit();
+    if (another) this.#arrive();
+    else this.#keepSelection();
+    this.#loadImage();
+    this.refreshPanels();
+  }
+
+  #arrive() {
+    this.ears.turnTo(this.bag);
+    this.hovered = null;
+    this.selected = [];
+    const before = remembered.get(this.#memoryKey);
+    if (before) this.view.recall(before.window);
+    if (this.item[1] !== null) this.#selectItem();
+    else if (before) this.selected = before.selected.filter((id) => this.#segment(id));
+    const n = this.bag.segments.length;
+    const what = this.bag.kind === "sound" ? "Spectrogram" : "Picture";
+    this.stage.node.setAttribute("aria-label", `${what} of ${this.bag.name}, ${n} segments. Press ? for the keys.`);
+    if (this.data.autoplay) this.ears.play();
+    this.tellPage();
+  }
+
+  #selectItem() {
+    const wanted = this.item[1];
+    if (wanted !== null && this.#segment(wanted)) this.select([wanted]);
+  }
+
+  #keepSelection() {
+    const { renamed } = this.keeper;
+    const ids = this.selected.flatMap((id) => (this.#segment(id) ? [id] : (renamed.get(id) ?? [])));
+    this.selected = ids.filter((id) => this.#segment(id));
+    if (this.hovered && !this.#segment(this.hovered)) this.hovered = null;
+  }
+
+  async #loadImage() {
+    const { id, image } = this.bag;
+    const known = this.server.knownImage(id, image);
+    const name = `${id}/${image}`;
+    if (this.#image?.name === name) return;
+    this.#image = { name, bitmap: known ?? null };
+    if (known) return;
+    try {
+      const bitmap = await this.server.image(id, image);
+      if (this.#image.name !== name || this.lifetime.over) return;
+      this.#image.bitmap = bitmap;
+      this.stage.refresh("base");
+    } catch (problem) {
+      if (this.#image.name === name && !this.lifetime.over) this.notice.stay(problem.message, () => this.#retryImage());
+    }
+  }
+
+  #retryImage() {
+    this.notice.hide();
+    this.#image = null;
+    this.#loadImage();
+  }
+
+  // view
+
+  get #memoryKey() {
+    return `${this.data.project}/${this.bag.id}/${this.mode}`;
+  }
+
+  #rememberView() {
+    if (this.bag === null) return;
+    remembered.delete(this.#memoryKey);
+    remembered.set(this.#memoryKey, { window: this.view.remember(), selected: this.selected });
+    if (remembered.size > REMEMBERED_BAGS) remembered.delete(remembered.keys().next().value);
+  }
+
+  #fit() {
+    const margins = marginsFor(this.view.kind);
+    const width = Math.max(10, this.stage.width - margins.left - margins.right);
+    const height = Math.max(10, this.stage.height - margins.top - margins.bottom);
+    this.view.fit({ x: margins.left, y: margins.top, width, height });
+  }
+
+  viewMoved() {
+    this.card.hide();
+    this.stage.node.classList.toggle("zoomed", this.view.zoomedIn);
+    this.stage.refresh();
+  }
+
+  zoom(factor) {
+    const { x, y, width, height } = this.view.plot;
+    const [segment] = this.selectedSegments();
+    const box = segment?.shape.box;
+    const at = box ? this.view.pixelAt((box.u0 + box.u1) / 2, (box.v0 + box.v1) / 2) : { x: x + width / 2, y: y + height / 2 };
+    this.view.zoomAbout(at.x, at.y, factor, this.view.kind === "picture" ? factor : 1);
+    this.viewMoved();
+  }
+
+  seeAll() {
+    this.view.reset();
+    this.viewMoved();
+  }
+
+  // selection
+
+  #segment(id) {
+    return this.bag?.segments.find((segment) => segment.id === id) ?? null;
+  }
+
+  selectedSegments() {
+    return this.selected.map((id) => this.#segment(id)).filter(Boolean);
+  }
+
+  select(ids) {
+    this.selected = ids;
+    const segments = this.selectedSegments();
+    if (segments.length === 1 && this.view.reveal(segments[0].shape.box)) this.stage.refresh();
+    this.refreshPanels("overlay");
+    if (segments.length) this.announce(this.statusBar.middle.textContent);
+    this.tellPage();
+  }
+
+  /** Segments from left to right, as a person steps through them. */
+  #inOrder() {
+    const place = ({ shape }) => shape.box.u0;
+    return [...(this.bag?.segments ?? [])].sort((a, b) => place(a) - place(b) || a.shape.box.v0 - b.shape.box.v0);
+  }
+
+  /** Select the next or previous segment; false at the end, where Tab leaves the canvas. */
+  step(by, { wrap = true } = {}) {
+    const order = this.#inOrder();
+    if (order.length === 0) return false;
+    const now = order.findIndex((s) => s.id === this.selected.at(-1));
+    let next = now < 0 ? (by > 0 ? 0 : order.length - 1) : now + by;
+    if (!wrap && (next < 0 || next >= order.length)) return false;
+    next = (next + order.length) % order.length;
+    this.select([order[next].id]);
+    return true;
+  }
+
+  stepToUnchecked() {
+    const order = this.#inOrder();
+    const now = order.findIndex((s) => s.id === this.selected.at(-1));
+    const ahead = [...order.slice(now + 1), ...order.slice(0, now + 1)];
+    const next = ahead.find((s) => s.label === null);
+    if (next) this.select([next.id]);
+    else this.announce("Every segment of this bag is checked. N goes to the next bag.");
+  }
+
+  neighbourAfter(ids) {
+    const order = this.#inOrder();
+    const last = order.findLastIndex((s) => ids.includes(s.id));
+    const rest = [...order.slice(last + 1), ...order.slice(0, last).reverse()];
+    return rest.find((s) => !ids.includes(s.id))?.id ?? null;
+  }
+
+  #idAt(at) {
+    if (!at || !this.bag || !this.view.contains(at.x, at.y)) return null;
+    const { u, v } = this.view.planeAt(at.x, at.y);
+    const { a, d } = this.view.matrix;
+    const reach = { u: TOUCH_REACH / Math.abs(a), v: TOUCH_REACH / Math.abs(d) };
+    return shapeAt(this.bag.segments.map((s) => [s.id, s.shape]), u, v, reach);
+  }
+
+  hoverAt(at, readAt = at) {
+    this.pointer = at;
+    this.hovered = this.tool === "select" ? this.#idAt(at) : null;
+    this.statusBar.point(this.view, readAt);
+    const segment = this.hovered === null ? null : this.#segment(this.hovered);
+    if (segment && !this.#quiet) this.card.show(segment, this.bag, at);
+    else this.card.hide();
+    this.stage.refresh("overlay");
+  }
+
+  clickAt(at, more) {
+    this.help.hide();
+    const id = this.#idAt(at);
+    if (id === null) {
+      if (this.view.contains(at.x, at.y) && !more) this.#clickNothing(at);
+    } else if (more) {
+      this.select(this.selected.includes(id) ? this.selected.filter((other) => other !== id) : [...this.selected, id]);
+    } else {
+      this.select([id]);
+    }
+    this.stage.paintNow(["overlay"]);
+  }
+
+  #clickNothing(at) {
+    this.ears.mark = this.view.insideAt(at.x, at.y).x;
+    this.select([]);
+  }
+
+  placeOfSelection() {
+    const [segment] = this.selectedSegments();
+    const { plot } = this.view;
+    if (!segment) return { x: plot.x + 16, y: plot.y + 16 };
+    const { u1, v0, v1 } = segment.shape.box;
+    const at = this.view.pixelAt(u1, (v0 + v1) / 2);
+    return { x: at.x + 10, y: at.y - 20 };
+  }
+
+  // tools
+
+  setTool(tool) {
+    this.tool = tool;
+    this.stage.node.dataset.tool = tool;
+    this.setDraft(null);
+    this.refreshPanels("overlay");
+  }
+
+  toggleTool(tool) {
+    const needsOne = tool === "redraw" || tool === "split";
+    if (needsOne && this.tool !== tool && this.selected.length !== 1) {
+      this.notice.say("Select the one segment to change first.");
+      return;
+    }
+    this.setTool(this.tool === tool ? "select" : tool);
+  }
+
+  nextDrawTool() {
+    this.setTool({ box: "lasso", lasso: "select" }[this.tool] ?? "box");
+  }
+
+  setDraft(points) {
+    this.draft = points;
+    this.stage.refresh("overlay");
+  }
+
+  drawn(points) {
+    this.hands.drawn(points);
+  }
+
+  togglePlay(how) {
+    this.ears.toggle(how);
+  }
+
+  toggleLoop() {
+    this.player.setLoop(!this.player.loop);
+  }
+
+  toggleHelp() {
+    this.help.toggle(this.mode, this.bag?.kind ?? "sound");
+  }
+
+  // the page
+
+  announce(sentence) {
+    this.live.textContent = sentence;
+  }
+
+  /** Tell the page where the person is, once they pause; its side panels follow. */
+  tellPage() {
+    clearTimeout(this.#telling);
+    this.#telling = setTimeout(() => {
+      const segment = this.selected.find((id) => typeof id === "number") ?? null;
+      const now = { bag: this.bag?.id ?? null, segment, item: this.item, stored: this.outbox.stored, revision: this.keeper.revision };
+      const text = JSON.stringify(now);
+      if (text === this.#told || this.lifetime.over || this.mode === "preview") return;
+      this.#told = text;
+      this.component.setStateValue("now", now);
+    }, TELL_AFTER);
+  }
+
+  /** Bring buttons, status line and legend up to date, and repaint (everything, unless told less). */
+  refreshPanels(...layers) {
+    if (!this.toolbar) return;
+    this.toolbar.update();
+    this.statusBar.update(this);
+    this.legend.update();
+    if (!layers.includes("nothing")) this.stage.refresh(...layers);
+  }
+
+  // painting
+
+  get #quiet() {
+    return this.mode === "preview" || this.mode === "tag";
+  }
+
+  #paintBase(ctx) {
+    const { x, y, width, height } = this.view.plot;
+    ctx.fillStyle = this.theme.raised;
+    ctx.fillRect(x, y, width, height);
+    if (this.bag === null) return;
+    if (this.#image?.bitmap) paintImage(ctx, this.view, this.#image.bitmap);
+    paintAxes(ctx, this.view, this.theme);
+  }
+
+  #paintOverlay(ctx) {
+    if (this.bag === null) return;
+    const hovered = this.hovered !== null && !this.selected.includes(this.hovered) ? [this.#segment(this.hovered)] : [];
+    paintMarks(ctx, this.view, hovered.filter(Boolean), this.selectedSegments(), this.bag.classes);
+    if (this.draft) paintDraft(ctx, this.view, this.draft, this.tool !== "split");
+    if (this.bag.kind === "sound") paintPlayhead(ctx, this.view, this.player.position ?? this.ears.mark, this.player.playing);
+  }
+}

@@ -1,0 +1,77 @@
+/** The card beside the pointer: what a segment is, and how sure the model is of its first labels. */
+import { BACKGROUND, standingOf } from "./acts.js";
+import { labelColour } from "./colours.js";
+import { element, replaceWhenNew } from "./dom.js";
+
+const MOST_GUESSES = 4;
+const SAYS = {
+  corrected: "corrected",
+  accepted: "accepted",
+  background: "background",
+  contradicted: "contradicts the tags",
+  predicted: "predicted",
+  unlabelled: "no label yet",
+};
+
+export class Card {
+  constructor(stage) {
+    this.stage = stage;
+    this.node = element("div", { class: "card", hidden: true, "aria-hidden": "true" });
+  }
+
+  show(segment, bag, at) {
+    this.node.hidden = false;
+    const signature = JSON.stringify([bag.id, segment.id, segment.label, segment.accepted, segment.guesses]);
+    replaceWhenNew(this.node, signature, () => this.#content(segment, bag));
+    const right = at.x + 18 + this.node.offsetWidth < this.stage.width;
+    const below = at.y + 14 + this.node.offsetHeight < this.stage.height;
+    this.node.style.left = `${right ? at.x + 16 : Math.max(2, at.x - 14 - this.node.offsetWidth)}px`;
+    this.node.style.top = `${below ? at.y + 12 : Math.max(2, at.y - 10 - this.node.offsetHeight)}px`;
+  }
+
+  hide() {
+    this.node.hidden = true;
+  }
+
+  #content(segment, bag) {
+    const title = segment.number ? `Segment ${segment.number}` : "New segment";
+    const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, SAYS[standingOf(segment)]));
+    const said = segment.label === null ? [] : [this.#row(segment.label, null, bag)];
+    const guesses = segment.guesses.slice(0, MOST_GUESSES).map(([label, p]) => this.#row(label, p, bag));
+    return [head, ...said, ...guesses];
+  }
+
+  #row(label, probability, bag) {
+    const swatch = element("span", { class: "swatch", style: { background: labelColour(label, bag.classes) } });
+    const row = element("div", { class: "guess" }, swatch, element("span", { class: "name" }, nameOf(label, bag)));
+    if (probability === null) {
+      row.classList.add("said");
+      return row;
+    }
+    const bar = element("span", { class: "bar" });
+    bar.style.setProperty("--share", `${Math.round(100 * probability)}%`);
+    row.append(bar, element("span", { class: "percent" }, percent(probability)));
+    return row;
+  }
+}
+
+export function nameOf(label, bag) {
+  if (label === null) return "no label";
+  if (label === BACKGROUND) return "background";
+  return bag.classes.get(label)?.name ?? "unknown class";
+}
+
+export function percent(probability) {
+  const rounded = Math.round(100 * probability);
+  return probability < 0.995 && rounded === 100 ? "99 %" : `${rounded} %`;
+}
+
+/** A segment in words, for the status line and for screen readers. */
+export function describe(segment, bag) {
+  const title = segment.number ? `Segment ${segment.number}` : "New segment";
+  const standing = standingOf(segment);
+  if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${segment.accepted ? "accepted" : "corrected"}`;
+  if (standing === "unlabelled") return `${title}: ${SAYS.unlabelled}`;
+  const [label, p] = segment.guesses[0];
+  return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${standing === "contradicted" ? SAYS.contradicted : "predicted"}`;
+}

@@ -1,0 +1,56 @@
+/** Listening to the bag on screen: its selected segments, or from a mark the person set. */
+import { Player, speedFor } from "./player.js";
+
+export class Ears {
+  #bagId = null;
+  #rate = null;
+
+  constructor(board) {
+    this.board = board;
+    this.mark = 0;
+    this.player = new Player(board.lifetime, {
+      onMove: () => board.stage.refresh("overlay"),
+      onChange: () => board.refreshPanels("overlay"),
+      onProblem: (sentence) => board.notice.say(sentence),
+    });
+  }
+
+  /** Another bag is on screen: stop, and listen at the speed its rate asks for. */
+  turnTo(bag) {
+    if (bag.id === this.#bagId) return;
+    this.#bagId = bag.id;
+    this.player.stop();
+    this.mark = bag.extent.left;
+    if (bag.rate !== this.#rate) this.player.speed = speedFor(bag.rate);
+    this.#rate = bag.rate;
+  }
+
+  toggle({ band = false } = {}) {
+    if (this.player.playing) this.player.stop();
+    else this.play({ band });
+  }
+
+  play({ band = false } = {}) {
+    const { bag, server } = this.board;
+    if (bag?.kind !== "sound") return;
+    const segments = this.board.selectedSegments();
+    const stretch = segments.length ? this.#stretchOf(segments, band) : { start: this.mark, end: bag.extent.right };
+    this.player.play({ ...stretch, clip: (piece) => server.soundUrl(bag.id, queryOf(piece)) });
+  }
+
+  #stretchOf(segments, band) {
+    const { view } = this.board;
+    const boxes = segments.map((s) => s.shape.box);
+    const corners = [
+      view.toReal(Math.min(...boxes.map((b) => b.u0)), Math.min(...boxes.map((b) => b.v0))),
+      view.toReal(Math.max(...boxes.map((b) => b.u1)), Math.max(...boxes.map((b) => b.v1))),
+    ];
+    return { start: corners[0].x, end: corners[1].x, band: band ? [corners[0].y, corners[1].y] : null };
+  }
+}
+
+function queryOf({ start, end, factor, band }) {
+  const query = { start: start.toFixed(4), end: end.toFixed(4), factor: String(factor) };
+  if (band) Object.assign(query, { low: Math.max(0, band[0]).toFixed(0), high: band[1].toFixed(0) });
+  return query;
+}

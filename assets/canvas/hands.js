@@ -1,0 +1,225 @@
+/** What a person does to the bag on screen: every act goes to the outbox and is drawn at once. */
+import { BACKGROUND, labelOf } from "./acts.js";
+import { describe, nameOf } from "./card.js";
+
+const SMALLEST_DRAWING = 5; // pixels
+
+export class Hands {
+  constructor(board) {
+    this.board = board;
+    board.lifetime.listen(board.outbox, "stored", ({ detail }) => this.#stored(detail.done));
+  }
+
+  get mayEdit() {
+    return this.board.bag !== null && ["review", "segment", "tag"].includes(this.board.mode);
+  }
+
+  /** Queue an act of the bag on screen and show what it does. */
+  do(act) {
+    const { outbox, keeper, data } = this.board;
+    if (!this.mayEdit) return null;
+    const edit = outbox.add(act, this.board.bag.id, data.annotator, keeper.revision);
+    keeper.compose();
+    return edit;
+  }
+
+  // labels
+
+  label(label) {
+    const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
+    if (!segments) return;
+    this.do({ act: "correct", segments, label, sampled: this.#sampled(segments) });
+    this.board.announce(`${segments.length > 1 ? `${segments.length} segments` : "Segment"}: ${nameOf(label, this.board.bag)}`);
+  }
+
+  labelBackground() {
+    this.label(BACKGROUND);
+  }
+
+  /** Confirm what the model says of the selected segments, and go on to the next that nobody has checked. */
+  accept() {
+    const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
+    if (!segments) return;
+    const open = this.board.selectedSegments().filter((s) => s.label === null);
+    const guessed = open.filter((s) => s.guesses.length).map((s) => s.id);
+    if (guessed.length) this.do({ act: "accept", segments: guessed, sampled: this.#sampled(guessed) });
+    else if (open.length) {
+      this.board.notice.say("There is no prediction to accept yet: give the segment a label, or train a model first.");
+      return;
+    }
+    this.board.stepToUnchecked();
+  }
+
+  acceptBag() {
+    const { bag } = this.board;
+    const open = bag?.segments.filter((s) => s.label === null && s.guesses.length) ?? [];
+    if (open.length) this.do({ act: "accept_bag", bag: bag.id });
+    this.board.announce(open.length ? `${open.length} segments accepted` : "Nothing left to accept in this bag");
+  }
+
+  find() {
+    const { board } = this;
+    const tagging = board.mode === "tag";
+    if (!tagging && !this.#selectedIds("Select a segment first: click it, or press the arrow keys.")) return;
+    board.finder.show({
+      classes: this.#likelyFirst(),
+      at: board.placeOfSelection(),
+      mayCreate: tagging,
+      choose: (found, name) => this.#found(found, name),
+    });
+  }
+
+  #found(found, name) {
+    if (found && this.board.mode === "tag") this.setTag(found.id, 1);
+    else if (found) this.label(found.id);
+    else this.#createAndTag(name);
+  }
+
+  #createAndTag(name) {
+    const edit = this.do({ act: "add_class", name });
+    if (edit) this.do({ act: "tag", bag: this.board.bag.id, class: `@${edit.number}`, value: 1 });
+    this.board.announce(`${name} added and tagged`);
+  }
+
+  /** The bag's tags and what the model thinks of the segment first, then the others in their order. */
+  #likelyFirst() {
+    const { bag } = this.board;
+    const [segment] = this.board.selectedSegments();
+    const likely = [...(segment?.guesses ?? []), ...bag.suggestions].map(([label]) => label);
+    const tagged = Object.keys(bag.tags).filter((id) => bag.tags[id] === 1).map(Number);
+    const first = this.board.mode === "tag" ? likely : [...likely, ...tagged];
+    const ids = new Set([...first, ...bag.classes.keys()]);
+    return [...ids].map((id) => bag.classes.get(id)).filter(Boolean);
+  }
+
+  // tags
+
+  toggleTag(classId) {
+    this.setTag(classId, this.board.bag.tags[classId] === 1 ? 0 : 1);
+  }
+
+  setTag(classId, value) {
+    const { bag } = this.board;
+    this.do({ act: "tag", bag: bag.id, class: classId, value });
+    this.board.announce(`${nameOf(classId, this.board.bag)} ${value === 1 ? "tagged" : "not tagged"}`);
+  }
+
+  takeSuggestions() {
+    const { bag } = this.board;
+    const likely = bag.suggestions.filter(([id, p]) => p >= 0.5 && bag.tags[id] === undefined);
+    for (const [id] of likely) this.do({ act: "tag", bag: bag.id, class: id, value: 1 });
+    this.board.announce(likely.length ? `${likely.length} suggested tags taken` : "No suggestion of one half or more");
+  }
+
+  finish(rest) {
+    this.do({ act: "finish", bag: this.board.bag.id, rest });
+    this.board.goBy(1);
+  }
+
+  nothingHere() {
+    this.do({ act: "nothing_here", bag: this.board.bag.id });
+    this.board.goBy(1);
+  }
+
+  // shapes
+
+  /** A hand-drawn line or outline, in pixels, has been finished with the tool in use. */
+  drawn(points) {
+    const { tool, view } = this.board;
+    if (extentOf(points) < SMALLEST_DRAWING) return;
+    const line = points.map(({ x, y }) => view.insideAt(x, y)).map(({ x, y }) => [round(x), round(y)]);
+    if (tool === "split") this.#split(line);
+    else if (tool === "redraw") this.#redraw(line);
+    else this.#draw(line);
+  }
+
+  #draw(ring) {
+    const edit = this.do({ act: "draw", bag: this.board.bag.id, rings: [ring] });
+    if (edit) this.board.select([`@${edit.number}`]);
+  }
+
+  #redraw(ring) {
+    const [segment] = this.board.selected;
+    this.do({ act: "redraw", segment, rings: [ring] });
+    this.board.setTool("select");
+  }
+
+  #split(line) {
+    const [segment] = this.board.selected;
+    this.do({ act: "split", segment, line });
+    this.board.setTool("select");
+  }
+
+  merge() {
+    const segments = this.board.selected;
+    if (segments.length < 2) {
+      this.board.notice.say("Shift+click another segment, then press M to merge them.");
+      return;
+    }
+    const edit = this.do({ act: "merge", segments });
+    if (edit) this.board.select([`@${edit.number}`]);
+  }
+
+  remove() {
+    const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
+    if (!segments) return;
+    const next = this.board.neighbourAfter(segments);
+    this.do({ act: "delete", segments });
+    this.board.select(next === null ? [] : [next]);
+    this.board.announce(segments.length > 1 ? `${segments.length} segments deleted` : "Segment deleted");
+  }
+
+  // history
+
+  undo() {
+    this.do({ act: "undo", bag: this.board.bag.id });
+  }
+
+  redo() {
+    this.do({ act: "redo", bag: this.board.bag.id });
+  }
+
+  // answers
+
+  #stored(done) {
+    for (const { edit, result } of done) {
+      if (["undo", "redo"].includes(edit.act.act) && result.sentence) this.board.announce(result.sentence);
+    }
+  }
+
+  /** The server refused an act, or it replaced something the person had not seen. */
+  explain({ edit, result }) {
+    const { notice } = this.board;
+    if (result.confirm) notice.ask(result.error, () => this.do({ ...edit.act, confirm: true }));
+    else if (result.error) notice.say(result.error);
+    else notice.say(result.overtook.join(" "));
+  }
+
+  #selectedIds(otherwise) {
+    if (this.board.selected.length) return [...this.board.selected];
+    this.board.notice.say(otherwise);
+    return null;
+  }
+
+  #sampled(segments) {
+    const { data, item } = this.board;
+    return Boolean(data.sampled) && item !== null && segments.includes(item[1]);
+  }
+}
+
+export function selectionText(segments, bag) {
+  if (segments.length === 0) return "";
+  if (segments.length === 1) return describe(segments[0], bag);
+  const names = new Set(segments.map((s) => nameOf(labelOf(s), bag)));
+  return `${segments.length} segments selected: ${[...names].slice(0, 3).join(", ")}${names.size > 3 ? "…" : ""}`;
+}
+
+function extentOf(points) {
+  const xs = points.map((p) => p.x);
+  const ys = points.map((p) => p.y);
+  return Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys));
+}
+
+function round(value) {
+  return Math.round(value * 1e5) / 1e5;
+}

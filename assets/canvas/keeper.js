@@ -1,0 +1,121 @@
+/**
+ * The bag on screen: as the server last told it, with the edits it has not answered on top.
+ *
+ * New predictions and the edits of other tabs are looked for every two seconds while the page is visible; they replace
+ * the bag and move nothing. Of two answers the later revision wins.
+ */
+import { needsFetch, withEdit } from "./acts.js";
+import { assignKeys } from "./keys.js";
+
+const LOOK_EVERY = 2000;
+const LOOK_AFTER_EDIT = 900;
+const FETCH_AGAIN = 60;
+
+export class Keeper {
+  #told = null; // the bag as the server told it
+  #settled = []; // edits the server has stored, not yet part of what it told
+  #turn = 0;
+  #looking = false;
+  #soon = null;
+  #again = null;
+
+  constructor(lifetime, server, outbox, { onBag, onProblem, onResult }) {
+    Object.assign(this, { lifetime, server, outbox, onBag, onProblem, onResult });
+    this.id = null;
+    this.preview = null;
+    this.revision = 0;
+    this.bag = null;
+    this.renamed = new Map(); // segments drawn here, by the names they had before the server gave them ids
+    lifetime.listen(outbox, "stored", ({ detail }) => this.#stored(detail));
+    lifetime.every(LOOK_EVERY, () => this.#look());
+    lifetime.listen(document, "visibilitychange", () => this.#look());
+    lifetime.atEnd(() => [this.#soon, this.#again].forEach(clearTimeout));
+  }
+
+  /** Show another bag: at once where it was fetched before, then as it is now. */
+  async open(id, preview = null) {
+    this.id = id;
+    this.preview = preview;
+    this.#settled = [];
+    const known = preview === null ? this.server.knownBag(id) : undefined;
+    this.#told = known ?? null;
+    if (known) this.compose();
+    await this.fetch();
+  }
+
+  async fetch() {
+    const turn = ++this.#turn;
+    const { id, preview } = this;
+    try {
+      const bag = await (preview === null ? this.server.bag(id) : this.server.preview(preview));
+      if (turn !== this.#turn || this.lifetime.over) return;
+      this.#take(bag);
+    } catch (problem) {
+      if (turn === this.#turn && !this.lifetime.over) this.onProblem(problem);
+    }
+  }
+
+  /** Put the unanswered edits on top of what the server told, and show it. */
+  compose() {
+    if (this.#told === null) return;
+    const mine = this.outbox.unsent.filter((edit) => edit.bag === this.id);
+    const told = { ...this.#told, classes: new Map(assignKeys(this.#told.classes).map((c) => [c.id, c])) };
+    this.bag = [...this.#settled.map(({ edit }) => edit), ...mine].reduce(withEdit, told);
+    this.onBag(this.bag);
+  }
+
+  #take(bag) {
+    const renamed = this.#settled.filter(({ result }) => result.created?.length);
+    this.#told = bag;
+    this.revision = Math.max(this.revision, bag.revision);
+    this.#settled = this.#settled.filter(({ result }) => result.revision > bag.revision);
+    this.renamed = new Map(renamed.map(({ edit, result }) => [`@${edit.number}`, result.created]));
+    this.compose();
+    if (this.#settled.some(({ edit }) => needsFetch(edit.act))) this.#fetchSoon();
+  }
+
+  /** The answer was on its way before the edits were stored: it does not know them yet. */
+  #fetchSoon() {
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => this.fetch(), FETCH_AGAIN);
+  }
+
+  #stored({ done, revision }) {
+    const here = done.filter(({ edit }) => edit.bag === this.id);
+    for (const one of done) if (one.result.error || one.result.overtook?.length) this.onResult(one);
+    const stored = here.filter(({ result }) => !result.error);
+    this.#settled.push(...stored);
+    const alone = revision !== null && revision === this.revision + done.filter(({ result }) => !result.error).length;
+    if (alone) this.revision = revision;
+    const outdated = here.length > stored.length || stored.some(({ edit }) => needsFetch(edit.act));
+    if (outdated) this.fetch();
+    else if (stored.length) this.#fold(stored, revision);
+    else this.compose();
+    clearTimeout(this.#soon);
+    this.#soon = setTimeout(() => this.#look(), LOOK_AFTER_EDIT);
+  }
+
+  /** What these edits did is fully known here: no need to fetch the bag for them. */
+  #fold(stored, revision) {
+    if (this.#told === null || this.#settled.length > stored.length) return this.compose();
+    const folded = stored.map(({ edit }) => edit).reduce(withEdit, this.#told);
+    this.#told = { ...folded, revision: Math.max(folded.revision, revision ?? 0) };
+    this.#settled = [];
+    this.compose();
+  }
+
+  async #look() {
+    if (this.#looking || document.hidden || this.preview !== null || this.#told === null) return;
+    this.#looking = true;
+    try {
+      const news = await this.server.news(this.revision);
+      const concerns = news.bags.includes(this.id) || news.topics.length > 0;
+      this.revision = Math.max(this.revision, news.revision);
+      if (concerns && !this.lifetime.over) await this.fetch();
+    } catch {
+      // The outbox shows when the server is away; looking again in two seconds is all there is to do.
+    } finally {
+      this.#looking = false;
+    }
+  }
+}

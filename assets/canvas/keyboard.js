@@ -1,0 +1,57 @@
+/** Which canvas of a page a key press goes to, and what it does there. */
+import { classForKey, isMeantForOthers, rowFor } from "./keys.js";
+
+const boards = []; // the canvases on the page, the one used last at the end
+
+export class Keyboard {
+  constructor(lifetime, board) {
+    this.board = board;
+    boards.push(board);
+    lifetime.atEnd(() => boards.splice(boards.indexOf(board), 1));
+    lifetime.listen(board.stage.node, "focus", () => this.#comeFirst());
+    lifetime.listen(document, "keydown", (event) => this.#press(event));
+  }
+
+  #comeFirst() {
+    boards.splice(boards.indexOf(this.board), 1);
+    boards.push(this.board);
+  }
+
+  #press(event) {
+    if (event.defaultPrevented || !this.#isMine(event)) return;
+    if (this.#handle(event)) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  }
+
+  #isMine(event) {
+    const { board } = this;
+    if (board.bag === null || board.mode === "preview") return false;
+    const focused = boards.find((b) => b.stage.node.matches(":focus-within"));
+    if (focused) return focused === board && !isMeantForOthers(event, board.stage.node);
+    const latest = boards.filter((b) => b.mode !== "preview").at(-1);
+    return latest === board && !isMeantForOthers(event, board.stage.node) && !document.querySelector("[role=dialog]");
+  }
+
+  #handle(event) {
+    const { board } = this;
+    if (event.key === "Tab") return this.#tab(event);
+    const row = rowFor(event, board.mode, board.bag.kind);
+    if (row?.run) {
+      row.run(board);
+      return true;
+    }
+    const chosen = classForKey(event, [...board.bag.classes.values()]);
+    if (!chosen || !board.hands.mayEdit) return false;
+    if (board.mode === "tag") board.hands.toggleTag(chosen.id);
+    else board.hands.label(chosen.id);
+    return true;
+  }
+
+  /** Tab goes through the segments of a focused canvas and then on through the page. */
+  #tab(event) {
+    const onStage = this.board.stage.node.matches(":focus");
+    return onStage && !event.ctrlKey && this.board.step(event.shiftKey ? -1 : 1, { wrap: false });
+  }
+}

@@ -1,0 +1,84 @@
+/** The keys of the canvas, as a table: what is pressed, what it does, in which modes. r, c and Esc are Streamlit's. */
+
+const EDITING = ["review", "segment"];
+const ALL = ["review", "segment", "tag", "view"];
+
+/** Rows: the keys as `event.key` gives them, how the list writes them, what they do, where they work. */
+export const KEYS = [
+  { group: "Segments", keys: ["ArrowRight", "ArrowDown"], shown: "→ ↓ Tab", says: "next segment", modes: ALL, run: (b) => b.step(1) },
+  { group: "Segments", keys: ["ArrowLeft", "ArrowUp"], shown: "← ↑ Shift+Tab", says: "previous segment", modes: ALL, run: (b) => b.step(-1) },
+  { group: "Labels", keys: [], shown: "1 – 9", says: "label with a class (or its own key)", modes: EDITING },
+  { group: "Labels", keys: ["0"], shown: "0", says: "background: none of the classes", modes: EDITING, run: (b) => b.hands.labelBackground() },
+  { group: "Labels", keys: ["/"], shown: "/", says: "find a class by typing", modes: EDITING, run: (b) => b.hands.find() },
+  { group: "Labels", keys: ["Backspace"], shown: "Backspace", says: "take the label back", modes: EDITING, run: (b) => b.hands.label(null) },
+  { group: "Labels", keys: ["Enter"], shown: "Enter", says: "accept, go to the next unchecked", modes: EDITING, run: (b) => b.hands.accept() },
+  { group: "Labels", keys: ["Enter"], shift: true, shown: "Shift+Enter", says: "accept the whole bag", modes: EDITING, run: (b) => b.hands.acceptBag() },
+  { group: "Tags", keys: [], shown: "1 – 9", says: "tag on or off (or the class's own key)", modes: ["tag"] },
+  { group: "Tags", keys: ["/"], shown: "/", says: "find a tag by typing, or make a new one", modes: ["tag"], run: (b) => b.hands.find() },
+  { group: "Tags", keys: ["a"], shown: "A", says: "take the suggested tags", modes: ["tag"], run: (b) => b.hands.takeSuggestions() },
+  { group: "Tags", keys: ["0"], shown: "0", says: "nothing here, go to the next", modes: ["tag"], run: (b) => b.hands.nothingHere() },
+  { group: "Tags", keys: ["Enter"], shown: "Enter", says: "finish, go to the next", modes: ["tag"], run: (b) => b.hands.finish("absent") },
+  { group: "Tags", keys: ["u"], shown: "U", says: "finish, not sure about the rest", modes: ["tag"], run: (b) => b.hands.finish("unknown") },
+  { group: "Sound", keys: [" "], shown: "Space", says: "play the segment (or from the mark); stop", modes: ALL, sound: true, run: (b) => b.togglePlay() },
+  { group: "Sound", keys: [" "], shift: true, shown: "Shift+Space", says: "play the segment's band only", modes: ALL, sound: true, run: (b) => b.togglePlay({ band: true }) },
+  { group: "Sound", keys: ["l"], shown: "L", says: "loop on or off", modes: ALL, sound: true, run: (b) => b.toggleLoop() },
+  { group: "Shapes", keys: ["d"], shown: "D", says: "draw a box, a lasso, or stop drawing", modes: EDITING, run: (b) => b.nextDrawTool() },
+  { group: "Shapes", keys: ["e"], shown: "E", says: "draw the segment's outline anew", modes: EDITING, run: (b) => b.toggleTool("redraw") },
+  { group: "Shapes", keys: ["m"], shown: "M", says: "merge (Shift+click selects several)", modes: EDITING, run: (b) => b.hands.merge() },
+  { group: "Shapes", keys: ["s"], shown: "S", says: "split the segment along a drawn line", modes: EDITING, run: (b) => b.toggleTool("split") },
+  { group: "Shapes", keys: ["x", "Delete"], shown: "X", says: "delete", modes: EDITING, run: (b) => b.hands.remove() },
+  { group: "Moving", keys: ["n"], shown: "N", says: "next bag", modes: ALL, run: (b) => b.goBy(1) },
+  { group: "Moving", keys: ["p"], shown: "P", says: "previous bag", modes: ALL, run: (b) => b.goBy(-1) },
+  { group: "Moving", keys: ["+", "="], shown: "+", says: "zoom in (or turn the wheel)", modes: ALL, run: (b) => b.zoom(1.5) },
+  { group: "Moving", keys: ["-"], shown: "-", says: "zoom out (double click: see all)", modes: ALL, run: (b) => b.zoom(1 / 1.5) },
+  { group: "History", keys: ["z"], ctrl: true, shown: "Ctrl+Z", says: "undo", modes: [...EDITING, "tag"], run: (b) => b.hands.undo() },
+  { group: "History", keys: ["z"], ctrl: true, shift: true, shown: "Ctrl+Shift+Z", says: "redo", modes: [...EDITING, "tag"], run: (b) => b.hands.redo() },
+  { group: "History", keys: ["?"], shown: "?", says: "this list", modes: ALL, run: (b) => b.toggleHelp() },
+];
+
+/** The rows that hold for a mode and a kind of media. */
+export function keysFor(mode, kind) {
+  return KEYS.filter((row) => row.modes.includes(mode) && (kind === "sound" || !row.sound));
+}
+
+const TYPING = "input:not([type=checkbox]):not([type=radio]):not([type=button]), textarea, select, [contenteditable=true], [role=combobox], [role=listbox], [role=slider], [role=grid], iframe";
+const PRESSING = "button, a[href], summary, input, [role=button], [role=tab], [role=option], [role=radio], [role=checkbox]";
+
+/** Is the key meant for a field or a button of the page rather than for the canvas? */
+export function isMeantForOthers(event, stage) {
+  const [target] = event.composedPath();
+  if (!(target instanceof Element) || target === stage || stage.contains(target)) return false;
+  if (target.closest(TYPING)) return true;
+  return (event.key === " " || event.key === "Enter" || event.key.startsWith("Arrow")) && Boolean(target.closest(PRESSING));
+}
+
+/** The row a key press stands for, or null. */
+export function rowFor(event, mode, kind) {
+  if (event.altKey || event.isComposing) return null;
+  const ctrl = event.ctrlKey || event.metaKey;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const fits = (row) => row.keys.includes(key) && Boolean(row.ctrl) === ctrl && shiftFits(row, event);
+  return keysFor(mode, kind).find(fits) ?? null;
+}
+
+/** Shift only counts for keys that exist with and without it; "?" and "+" need it on many keyboards. */
+function shiftFits(row, event) {
+  const named = event.key.length > 1 || event.key === " " || row.ctrl;
+  return named ? Boolean(row.shift) === event.shiftKey : true;
+}
+
+/** The class a key stands for, or null. */
+export function classForKey(event, classes) {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.key.length !== 1) return null;
+  const key = event.key.toLowerCase();
+  return classes.find((c) => c.keys.includes(key)) ?? null;
+}
+
+/** Give every class its keys: its own shortcut, and for the first nine their number unless another class chose it. */
+export function assignKeys(classes) {
+  const chosen = new Set(classes.map((c) => c.shortcut.toLowerCase()).filter(Boolean));
+  return classes.map((c, place) => {
+    const digit = place < 9 && !chosen.has(String(place + 1)) ? [String(place + 1)] : [];
+    return { ...c, keys: c.shortcut ? [c.shortcut.toLowerCase(), ...digit] : digit };
+  });
+}

@@ -1,0 +1,82 @@
+/** The classes under the canvas: a click labels the selected segments, or tags the bag. */
+import { confidenceOf, labelOf } from "./acts.js";
+import { percent } from "./card.js";
+import { element, replaceWhenNew } from "./dom.js";
+
+const MOST_OTHERS = 12;
+
+export class Legend {
+  constructor(lifetime, board) {
+    this.board = board;
+    this.node = element("div", { class: "legend", role: "group", "aria-label": "Classes" });
+    lifetime.listen(this.node, "click", (event) => this.#click(event));
+  }
+
+  update() {
+    const { bag, mode } = this.board;
+    this.node.hidden = bag === null || ["preview", "view"].includes(mode);
+    if (this.node.hidden) return;
+    const rows = this.#rows();
+    replaceWhenNew(this.node, JSON.stringify([mode, rows]), () => this.#chips(rows));
+  }
+
+  /** The bag's tags, what is seen in it and what is suggested; then classes that have a key. */
+  #rows() {
+    const { bag, mode } = this.board;
+    const counts = new Map();
+    for (const segment of bag.segments) {
+      const label = labelOf(segment);
+      if (label > 0 && confidenceOf(segment) >= 0.5) counts.set(label, (counts.get(label) ?? 0) + 1);
+    }
+    const suggested = new Map(mode === "tag" ? bag.suggestions : []);
+    const [current] = this.board.selectedSegments();
+    const chosen = current ? labelOf(current) : null;
+    const rows = [...bag.classes.values()].map((c) => ({
+      id: c.id,
+      name: c.name,
+      colour: c.colour,
+      key: c.keys[0] ?? "",
+      tag: bag.tags[c.id] ?? 0,
+      count: counts.get(c.id) ?? 0,
+      suggested: bag.tags[c.id] === undefined ? (suggested.get(c.id) ?? null) : null,
+      chosen: c.id === chosen,
+    }));
+    const here = (row) => row.tag === 1 || row.count > 0 || row.suggested >= 0.2;
+    const others = rows.filter((row) => !here(row) && row.key).slice(0, MOST_OTHERS);
+    return rows.filter((row) => here(row) || others.includes(row));
+  }
+
+  #chips(rows) {
+    const find = element("button", { type: "button", class: "chip find", "data-find": "yes", title: "Find a class by typing (/)" }, "find…", element("kbd", {}, "/"));
+    return [...rows.map((row) => this.#chip(row)), find];
+  }
+
+  #chip(row) {
+    const tagging = this.board.mode === "tag";
+    const chip = element("button", { type: "button", class: "chip", "data-class": String(row.id), title: this.#says(row) });
+    chip.classList.toggle("tagged", row.tag === 1);
+    chip.classList.toggle("suggested", row.suggested !== null && row.suggested >= 0.2);
+    chip.classList.toggle("chosen", row.chosen && !tagging);
+    if (tagging) chip.setAttribute("aria-pressed", String(row.tag === 1));
+    chip.append(element("span", { class: "swatch", style: { background: row.colour } }), element("span", { class: "name" }, row.name));
+    if (row.suggested !== null && row.suggested >= 0.2) chip.append(element("span", { class: "percent" }, percent(row.suggested)));
+    else if (!tagging && row.count) chip.append(element("span", { class: "percent" }, String(row.count)));
+    if (row.key) chip.append(element("kbd", {}, row.key.toUpperCase()));
+    return chip;
+  }
+
+  #says(row) {
+    if (this.board.mode === "tag") return `${row.name}: ${row.tag === 1 ? "tagged" : "not tagged"}`;
+    return `Label the selected segments ${row.name}${row.tag === 1 ? " (tagged in this bag)" : ""}`;
+  }
+
+  #click(event) {
+    const chip = event.target.closest("button");
+    if (!chip) return;
+    const { hands, mode, stage } = this.board;
+    if (chip.dataset.find) hands.find();
+    else if (mode === "tag") hands.toggleTag(Number(chip.dataset.class));
+    else hands.label(Number(chip.dataset.class));
+    if (!chip.dataset.find) stage.node.focus({ preventScroll: true });
+  }
+}

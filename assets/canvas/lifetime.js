@@ -1,0 +1,56 @@
+/**
+ * Everything a canvas hangs onto the page, so that all of it can be let go at once.
+ *
+ * The count of living listeners is kept for the test that leaves and comes back to a page.
+ */
+const counts = { listeners: 0, lifetimes: 0 };
+
+export function livingListeners() {
+  return counts.listeners;
+}
+
+export class Lifetime {
+  #stop = new AbortController();
+  #endings = [];
+
+  constructor() {
+    counts.lifetimes += 1;
+    this.#endings.push(() => (counts.lifetimes -= 1));
+  }
+
+  get over() {
+    return this.#stop.signal.aborted;
+  }
+
+  get signal() {
+    return this.#stop.signal;
+  }
+
+  listen(target, type, act, options = {}) {
+    target.addEventListener(type, act, { ...options, signal: this.#stop.signal });
+    counts.listeners += 1;
+    this.#endings.push(() => (counts.listeners -= 1));
+  }
+
+  every(milliseconds, act) {
+    const timer = setInterval(act, milliseconds);
+    this.#endings.push(() => clearInterval(timer));
+  }
+
+  watchSize(element, act) {
+    const watcher = new ResizeObserver(act);
+    watcher.observe(element);
+    this.#endings.push(() => watcher.disconnect());
+  }
+
+  /** Something else that has to be let go: a playing sound, a pending frame. */
+  atEnd(act) {
+    this.#endings.push(act);
+  }
+
+  end() {
+    if (this.over) return;
+    this.#stop.abort();
+    for (const ending of this.#endings.splice(0)) ending();
+  }
+}

@@ -1,0 +1,44 @@
+/** Sentences over the canvas: what went wrong, what somebody else did, and questions with yes and no. */
+import { element } from "./dom.js";
+
+const SHOWN_FOR = 7000;
+
+export class Notice {
+  #timer = null;
+
+  constructor(lifetime) {
+    this.node = element("div", { class: "notice", hidden: true, role: "alert" });
+    lifetime.atEnd(() => clearTimeout(this.#timer));
+  }
+
+  say(sentence) {
+    this.#show(sentence, element("button", { type: "button", onclick: () => this.hide() }, "OK"));
+    this.#timer = setTimeout(() => this.hide(), SHOWN_FOR);
+  }
+
+  /** Something that lasts, such as a bag that cannot be shown. */
+  stay(sentence, again) {
+    this.#show(sentence, element("button", { type: "button", onclick: again }, "Try again"));
+  }
+
+  ask(sentence, yes) {
+    const answer = (act) => () => {
+      this.hide();
+      act();
+    };
+    const agree = element("button", { type: "button", class: "strong", onclick: answer(yes) }, "Yes");
+    this.#show(sentence, agree, element("button", { type: "button", onclick: answer(() => {}) }, "No"));
+    agree.focus({ preventScroll: true });
+  }
+
+  hide() {
+    clearTimeout(this.#timer);
+    this.node.hidden = true;
+  }
+
+  #show(sentence, ...buttons) {
+    clearTimeout(this.#timer);
+    this.node.replaceChildren(element("span", {}, sentence), ...buttons);
+    this.node.hidden = false;
+  }
+}

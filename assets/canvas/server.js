@@ -1,0 +1,135 @@
+/** The doors of the app, as the canvas uses them: bags, pictures, sound, revisions, edits. */
+
+const KEPT_BAGS = 12;
+const KEPT_IMAGES = 8;
+const KEEPALIVE_BYTES = 60_000; // browsers refuse more
+
+export class Refused extends Error {
+  constructor(status, sentence) {
+    super(sentence);
+    this.status = status;
+  }
+
+  /** The server does not know this visitor (any more): waiting for a new token helps, trying again does not. */
+  get stranger() {
+    return this.status === 401 || this.status === 403 || this.status === 404;
+  }
+}
+
+const servers = new Map();
+
+/** The one server a project has in this page load, with the token of the latest page run. */
+export function serverFor(data) {
+  if (!servers.has(data.project)) servers.set(data.project, new Server(data));
+  const server = servers.get(data.project);
+  server.enter(data);
+  return server;
+}
+
+export class Server {
+  #bags = new Map();
+  #images = new Map();
+  #onTheWay = new Map();
+
+  constructor(data) {
+    this.enter(data);
+  }
+
+  /** Take the token of the latest page run; a restarted server has a new one. */
+  enter({ base, project, token, listen }) {
+    this.root = new URL(`${base}/bagtag/${project}/`, location.origin);
+    this.token = token;
+    this.listenToken = listen;
+  }
+
+  /** A bag as last fetched, without asking; undefined when it never was. */
+  knownBag(id) {
+    return this.#bags.get(id);
+  }
+
+  knownImage(id, version) {
+    return this.#images.get(`${id}/${version}`);
+  }
+
+  /** A bag as it is now. */
+  bag(id) {
+    return this.#once(`bag/${id}`, async () => {
+      const bag = await this.#json(`bag/${id}`);
+      keep(this.#bags, id, bag, KEPT_BAGS);
+      return bag;
+    });
+  }
+
+  /** The bag's picture at the version its outlines belong to. */
+  image(id, version) {
+    const name = `${id}/${version}`;
+    if (this.#images.has(name)) return Promise.resolve(this.#images.get(name));
+    return this.#once(`image/${name}`, async () => {
+      const answer = await this.#get(`image/${id}?v=${encodeURIComponent(version)}`);
+      const image = await createImageBitmap(await answer.blob());
+      keep(this.#images, name, image, KEPT_IMAGES);
+      return image;
+    });
+  }
+
+  /** Segments that a page only tries out. */
+  preview(id) {
+    return this.#json(`preview/${id}`);
+  }
+
+  /** Fetch the next bag before it is asked for. */
+  async preload(id) {
+    const bag = this.knownBag(id) ?? (await this.bag(id));
+    await this.image(id, bag.image);
+  }
+
+  /** What changed after a revision: the new revision, bags, topics. */
+  news(since) {
+    return this.#json(`news?since=${since}`);
+  }
+
+  soundUrl(id, query) {
+    const url = new URL(`sound/${id}`, this.root);
+    url.search = new URLSearchParams({ ...query, t: this.listenToken });
+    return url.href;
+  }
+
+  post(edits) {
+    const body = JSON.stringify({ edits });
+    const headers = { "Content-Type": "application/json" };
+    return this.#json("edits", { method: "POST", keepalive: body.length < KEEPALIVE_BYTES, headers, body });
+  }
+
+  /** Ask only once for what is already on its way. */
+  #once(name, ask) {
+    if (!this.#onTheWay.has(name)) {
+      this.#onTheWay.set(name, ask().finally(() => this.#onTheWay.delete(name)));
+    }
+    return this.#onTheWay.get(name);
+  }
+
+  async #json(path, options) {
+    return (await this.#get(path, options)).json();
+  }
+
+  async #get(path, options = {}) {
+    const headers = { ...options.headers, "X-Bagtag-Token": this.token };
+    const answer = await fetch(new URL(path, this.root), { ...options, headers, credentials: "same-origin" });
+    if (answer.ok) return answer;
+    throw new Refused(answer.status, await sentenceOf(answer));
+  }
+}
+
+async function sentenceOf(answer) {
+  try {
+    return (await answer.json()).error ?? answer.statusText;
+  } catch {
+    return answer.statusText;
+  }
+}
+
+function keep(map, name, value, most) {
+  map.delete(name);
+  map.set(name, value);
+  if (map.size > most) map.delete(map.keys().next().value);
+}

@@ -1,0 +1,49 @@
+/** The line under the canvas: the place of the pointer, the selection in words, and whether the edits are stored. */
+import { formatTime } from "./axes.js";
+import { element } from "./dom.js";
+import { selectionText } from "./hands.js";
+
+const HINTS = {
+  box: "Drag a box around a sound or a thing. D: lasso",
+  lasso: "Draw around it with the button held down. D: stop drawing",
+  redraw: "Draw the new outline of the selected segment. E: stop",
+  split: "Draw a line across the selected segment. S: stop",
+};
+
+export class StatusBar {
+  constructor() {
+    this.readout = element("span", { class: "readout" });
+    this.middle = element("span", { class: "selection" });
+    this.saved = element("span", { class: "saved", role: "status" });
+    this.node = element("div", { class: "statusbar" }, this.readout, this.middle, this.saved);
+  }
+
+  /** What lies under the pointer, in real units. */
+  point(view, at) {
+    this.readout.textContent = at && view.contains(at.x, at.y) ? readoutOf(view, at) : "";
+  }
+
+  update(board) {
+    const { bag, tool, outbox } = board;
+    const selected = board.selectedSegments();
+    this.middle.textContent = tool !== "select" ? HINTS[tool] : bag ? selectionText(selected, bag) || summary(bag) : "";
+    const n = outbox.unsent.length;
+    const readOnly = ["view", "preview"].includes(board.mode);
+    this.saved.dataset.state = outbox.state;
+    this.saved.hidden = readOnly;
+    this.saved.textContent = { saved: "saved", saving: "saving…", offline: `offline, ${n} unsent` }[outbox.state];
+  }
+}
+
+function readoutOf(view, at) {
+  const { x, y } = view.realAt(at.x, at.y);
+  if (view.kind === "picture") return `${Math.round(x)}, ${Math.round(y)} px`;
+  return `${formatTime(x, 3, view.extent.right)} s · ${(y / 1000).toFixed(2)} kHz`;
+}
+
+function summary(bag) {
+  const n = bag.segments.length;
+  const checked = bag.segments.filter((s) => s.label !== null).length;
+  if (n === 0) return "no segments";
+  return `${n} segment${n === 1 ? "" : "s"}${checked ? `, ${checked} checked` : ""}`;
+}

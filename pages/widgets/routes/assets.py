@@ -1,0 +1,46 @@
+"""The canvas's own modules and styles: plain files of `assets/canvas`, no build step.
+
+Their address carries a hash of what is in them, so a browser may keep them for ever and never mixes versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pages.widgets.routes.doors import NotAllowed, check_origin, refusal
+
+FOLDER = Path(__file__).resolve().parents[3] / "assets" / "canvas"
+_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+
+
+@cache
+def files() -> dict[str, bytes]:
+    """Name -> content of everything that may be sent."""
+    return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in _TYPES}
+
+
+@cache
+def version() -> str:
+    """Changes with every byte of the files."""
+    digest = hashlib.sha256()
+    for name, content in files().items():
+        digest.update(name.encode() + content)
+    return digest.hexdigest()[:12]
+
+
+async def send_asset(request: Request) -> Response:
+    """One file, by its name; nothing is looked up on disk."""
+    try:
+        check_origin(request)
+    except NotAllowed as error:
+        return refusal(error.status, str(error))
+    name = request.path_params["name"]
+    if request.path_params["version"] != version() or name not in files():
+        return refusal(404, "There is no such file.")
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+    return Response(files()[name], media_type=_TYPES[Path(name).suffix], headers=headers)
