@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.project import bagset, features, jobs, predictions, queue, runs, segments
+from miml_core.project import bagset, exporting, features, jobs, predictions, queue, resegment, runs
 from miml_core.project.rows import (
     Job,
     JobFailure,
@@ -22,7 +22,8 @@ from miml_core.project.store import Store
 
 if TYPE_CHECKING:
     from miml_core.bags import BagSet
-    from miml_core.instances import Instances
+    from miml_core.exchange.rows import SegmentRow
+    from miml_core.instances import Instances, InstanceSettings
     from miml_core.models.base import Model
     from miml_core.project.bagset import BagSetIndex
 
@@ -85,13 +86,17 @@ class LearnDesk:
 
     # segments and features as jobs make them
 
-    def store_instances(self, bag_id: int, instances: Instances) -> list[int]:
+    def store_instances(
+        self, bag_id: int, instances: Instances, settings: InstanceSettings | None = None
+    ) -> list[int]:
         """Keep newly found segments and their features; answers the ids of the bag's automatic segments.
+
+        `settings` are those the instances were made with (the project's own, when not given).
 
         Drawn and edited segments stay; what a person deleted does not come back; a reviewed segment keeps its id and
         label where a new one overlaps it (IoU of at least one half).
         """
-        return segments.store_instances(self.store, bag_id, instances)
+        return resegment.store_instances(self.store, bag_id, instances, settings)
 
     def preview_resegment(
         self, bag_ids: Sequence[int] | None = None, *, scope: str = "all", try_bags: int = 0
@@ -101,7 +106,7 @@ class LearnDesk:
         Counts for all bags; for the first `try_bags` bags with reviewed segments it is tried with the current
         settings, and `lost` names every label that would go.
         """
-        return segments.preview(self.store, bag_ids, scope=scope, try_bags=try_bags)
+        return resegment.preview(self.store, bag_ids, scope=scope, try_bags=try_bags)
 
     def n_to_describe(self) -> int:
         """How many bags have segments without up-to-date features."""
@@ -223,3 +228,23 @@ class LearnDesk:
         queue offered doubtful segments."""
         with self.store.read() as connection:
             return queue.checked_accuracy(connection)
+
+    # export
+
+    def export_rows(
+        self,
+        what: Literal["confirmed", "predicted", "all"] = "all",
+        *,
+        min_probability: float = 0.0,
+        bag_ids: Sequence[int] | None = None,
+        limit: int | None = None,
+    ) -> list[SegmentRow]:
+        """Segments as the formats of `miml_core.exchange` take them.
+
+        "confirmed": what a person said (background included); "predicted": that, and predictions of at least
+        `min_probability`; "all": every segment, the others without a label.
+        """
+        with self.store.read() as connection:
+            return exporting.rows(
+                connection, what, min_probability=min_probability, bag_ids=bag_ids, limit=limit
+            )

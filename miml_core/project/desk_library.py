@@ -232,7 +232,7 @@ class LibraryDesk:
         )
 
     def import_classes(self, path: str | Path, *, annotator: str | None = None) -> EditResult:
-        """Add classes from a species list: a CSV with a column name, and maybe scientific_name, colour, shortcut, note."""
+        """Add classes from a species list: a CSV with a column name, maybe scientific_name, colour, shortcut, note."""
         act = {"classes": classes.read_species_list(Path(path))}
         return acts.perform(self.store, "add_classes", act, self._who(annotator))
 

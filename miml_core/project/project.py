@@ -6,6 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+from sqlalchemy import Connection
+
 from miml_core.project import settings as settings_
 from miml_core.project.desk_annotate import AnnotateDesk
 from miml_core.project.desk_learn import LearnDesk
@@ -48,15 +50,12 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
 
         `settings` is `InstanceSettings.to_dict()`; the defaults for the kind when not given.
         """
-        store = Store.create(Path(folder))
-        project = cls(store, annotator)
-        try:
-            with store.write() as connection:
-                settings_.initialise(connection, kind=kind, name=name or Path(folder).resolve().name, settings=settings)
-        except BaseException:
-            project.close()
-            raise
-        return project
+        title = name or Path(folder).absolute().name
+
+        def fill(connection: Connection) -> None:
+            settings_.initialise(connection, kind=kind, name=title, settings=settings)
+
+        return cls(Store.create(Path(folder), fill), annotator)
 
     @classmethod
     def open(cls, folder: str | Path, *, annotator: str = "") -> Project:
@@ -81,7 +80,9 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
     def __enter__(self) -> Project:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Ring = list[tuple[float, float]]
-"""A closed outline in real units, (seconds, hertz) or original pixels; the first ring is outside, the others are holes."""
+"""A closed line in real units, (seconds, hertz) or original pixels; several fill by the even-odd rule (holes)."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,146 @@
+"""Acts: everything a person can do to a project, by name.
+
+An act is a function that changes rows through `Changes` and answers what it did, in words. Performing one is one
+transaction: the rows, the counters that follow from them, the history entry and, from a screen's outbox, the edit's
+number are stored together or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from miml_core.errors import BagtagError
+from miml_core.project import bags, classes, corrections, history, revisions, shapes, tags
+from miml_core.project.changes import Changes, keys_of
+from miml_core.project.rows import EditResult
+from miml_core.project.schema import edits
+from miml_core.project.schema import history as history_table
+from miml_core.project.store import Store
+
+Act = Callable[[Changes, dict[str, Any], str], tuple[str, int | None]]
+"""(changes, arguments, annotator) -> (what was done, the one bag it concerns)."""
+
+ACTS: dict[str, Act] = {
+    "tag": tags.tag,
+    "set_tags": tags.set_tags,
+    "finish": tags.finish,
+    "unfinish": tags.unfinish,
+    "nothing_here": tags.nothing_here,
+    "correct": corrections.correct,
+    "accept": corrections.accept,
+    "accept_bag": corrections.accept_bag,
+    "draw": shapes.draw,
+    "redraw": shapes.redraw,
+    "merge": shapes.merge,
+    "split": shapes.split,
+    "delete": shapes.delete,
+    "note": bags.set_note,
+    "add_class": classes.add,
+    "add_classes": classes.add_many,
+    "change_class": classes.change,
+    "merge_classes": classes.merge,
+    "remove_class": classes.remove,
+}
+
+
+def perform(
+    store: Store, name: str, act: dict[str, Any], annotator: str, seen: int | None = None
+) -> EditResult:
+    """Do one act in one transaction."""
+    with store.write() as connection:
+        return _perform(connection, name, act, annotator, seen, None)
+
+
+def apply_edit(
+    store: Store, nonce: str, number: int, act: dict[str, Any], annotator: str, seen: int | None
+) -> EditResult:
+    """Do one edit of a screen's outbox, once."""
+    if not isinstance(act, dict) or not isinstance(act.get("act"), str):
+        raise BagtagError("An edit must say which act it is.")
+    with store.write() as connection:
+        stored = connection.execute(
+            select(edits.c.result).where(edits.c.nonce == nonce, edits.c.number == number)
+        ).scalar()
+        if stored is not None:
+            return replace(EditResult(**json.loads(stored)), repeated=True)
+        named = _resolve(connection, nonce, {key: value for key, value in act.items() if key != "act"})
+        result = _perform(connection, act["act"], named, annotator, seen, nonce)
+        connection.execute(
+            insert(edits).values(nonce=nonce, number=number, result=json.dumps(asdict(result)), at=time.time())
+        )
+        return result
+
+
+def last_edit(connection: Connection, nonce: str) -> int:
+    """The highest number stored for a screen; -1 when there is none."""
+    highest = connection.execute(select(func.max(edits.c.number)).where(edits.c.nonce == nonce)).scalar()
+    return -1 if highest is None else int(highest)
+
+
+def _perform(
+    connection: Connection, name: str, act: dict[str, Any], annotator: str, seen: int | None, nonce: str | None
+) -> EditResult:
+    if name in ("undo", "redo"):
+        again = history.undo_in if name == "undo" else history.redo_in
+        return again(connection, annotator, act.get("bag"), nonce)
+    if name not in ACTS:
+        raise BagtagError(f"There is no act called {name!r}.")
+    changes = Changes(connection)
+    try:
+        sentence, bag_id = ACTS[name](changes, act, annotator)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BagtagError(f"The act {name!r} cannot be done as it was asked ({error!r}).") from error
+    if not changes.rows:
+        return EditResult(revisions.current(connection), sentence, bag_id)
+    overtook = [] if seen is None else _overtaken(connection, changes, seen, annotator, nonce)
+    result = history.record(
+        connection, changes, annotator=annotator, act=name, sentence=sentence, bag_id=bag_id, nonce=nonce
+    )
+    if name in ("add_class", "add_classes"):
+        made = [key[0] for table, key, before, _ in changes.rows if table == "classes" and before is None]
+        result = replace(result, created=made)
+    return replace(result, overtook=overtook)
+
+
+def _overtaken(connection: Connection, changes: Changes, seen: int, annotator: str, nonce: str | None) -> list[str]:
+    """What others did to the same rows since revision `seen`: other screens, or, without a screen, other people."""
+    later = select(history_table).where(history_table.c.revision > seen, history_table.c.kind != "note")
+    mine = changes.keys()
+    sentences = []
+    for row in connection.execute(later.order_by(history_table.c.id)):
+        own = row.nonce == nonce if nonce is not None else row.annotator == annotator
+        if not own and mine & keys_of(row.changes):
+            sentences.append(f"{row.annotator or 'somebody'}: {row.sentence}")
+    return sentences
+
+
+def _resolve(connection: Connection, nonce: str, act: dict[str, Any]) -> dict[str, Any]:
+    """Replace "@7" and "@7.1" by the segments that edit 7 of this screen created."""
+    resolved = dict(act)
+    for key in ("segment", "segments", "class"):
+        if isinstance(resolved.get(key), list):
+            resolved[key] = [_resolve_one(connection, nonce, value) for value in resolved[key]]
+        elif key in resolved:
+            resolved[key] = _resolve_one(connection, nonce, resolved[key])
+    if "label" in resolved:
+        resolved["label"] = _resolve_one(connection, nonce, resolved["label"])
+    return resolved
+
+
+def _resolve_one(connection: Connection, nonce: str, value: Any) -> Any:
+    if not (isinstance(value, str) and value.startswith("@")):
+        return value
+    number, _, place = value[1:].partition(".")
+    stored = connection.execute(
+        select(edits.c.result).where(edits.c.nonce == nonce, edits.c.number == int(number))
+    ).scalar()
+    created = [] if stored is None else json.loads(stored)["created"]
+    if not int(place or 0) < len(created):
+        raise BagtagError("What this edit refers to was never made; reload the page.")
+    return created[int(place or 0)]

@@ -1,0 +1,174 @@
+"""Is everything as it should be? And putting right what can be.
+
+Each check is a function that yields what it found, with a repair where there is one. Repairs never touch what people
+said: they remove leftovers and make numbers agree that follow from others.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from sqlalchemy import delete, func, insert, select, text
+
+from miml_core.project import counters, jobs, media, predictions, revisions, runs, settings
+from miml_core.project.rows import Problem
+from miml_core.project.schema import bags, features, segments, tags, verdicts
+from miml_core.project.schema import media as media_table
+from miml_core.project.schema import runs as runs_table
+from miml_core.project.store import DATABASE, Store
+
+Repair = Callable[[], object]
+Finding = tuple[Problem, Repair | None]
+
+
+def check(store: Store, *, repair: bool = False) -> list[Problem]:
+    """All findings; with `repair`, those that could be put right say so."""
+    findings: list[Problem] = []
+    for look in (_database, _references, _files, _labels, _features, _counters, _queue, _runs, _leftovers):
+        for problem, mend in look(store):
+            if repair and mend is not None:
+                mend()
+                problem = replace(problem, repaired=True)
+            findings.append(problem)
+    return findings
+
+
+def _database(store: Store) -> Iterator[Finding]:
+    with store.read() as connection:
+        answer = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check(10)")]
+    if answer != ["ok"]:
+        yield (
+            Problem("damaged", f"The database is damaged ({answer[0]}); restore the latest copy in backups.", False),
+            None,
+        )
+
+
+def _references(store: Store) -> Iterator[Finding]:
+    with store.read() as connection:
+        orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+
+    def remove() -> None:
+        with store.write() as connection:
+            for table, row_id in {(row[0], row[1]) for row in orphans if row[1] is not None}:
+                connection.exec_driver_sql(f'DELETE FROM "{table}" WHERE rowid = ?', (row_id,))
+
+    if orphans:
+        yield Problem("orphan", f"{len(orphans)} rows belong to things that are gone.", True), remove
+    with store.read() as connection:
+        unused = select(func.count()).select_from(media_table).where(media_table.c.id.not_in(select(bags.c.media_id)))
+        n_unused = connection.execute(unused).scalar()
+
+    def forget() -> None:
+        with store.write() as connection:
+            connection.execute(delete(media_table).where(media_table.c.id.not_in(select(bags.c.media_id))))
+
+    if n_unused:
+        yield Problem("orphan", f"{n_unused} files have no bag.", True), forget
+
+
+def _files(store: Store) -> Iterator[Finding]:
+    if media.refresh_missing(store):
+        with store.read() as connection:
+            gone = connection.execute(select(media_table.c.path).where(media_table.c.missing)).scalars()
+            for path in gone:
+                yield Problem("missing", f"The file {path!r} is missing; show Bagtag its new folder.", False), None
+
+
+def _labels(store: Store) -> Iterator[Finding]:
+    with store.read() as connection:
+        untagged = connection.execute(
+            select(segments.c.bag_id, verdicts.c.class_id)
+            .join(verdicts, verdicts.c.segment_id == segments.c.id)
+            .outerjoin(tags, (tags.c.bag_id == segments.c.bag_id) & (tags.c.class_id == verdicts.c.class_id))
+            .where(segments.c.alive, verdicts.c.class_id.is_not(None), func.coalesce(tags.c.value, 0) <= 0)
+            .distinct()
+        ).all()
+
+    def tag() -> None:
+        with store.write() as connection:
+            for bag_id, class_id in untagged:
+                connection.execute(delete(tags).where(tags.c.bag_id == bag_id, tags.c.class_id == class_id))
+                connection.execute(insert(tags).values(bag_id=bag_id, class_id=class_id, value=1))
+            changed = [row.bag_id for row in untagged]
+            counters.refresh(connection, changed)
+            revisions.advance(connection, changed_bags=changed)
+
+    if untagged:
+        yield Problem("labels", f"{len(untagged)} labels are not among the tags of their bags.", True), tag
+
+
+def _features(store: Store) -> Iterator[Finding]:
+    with store.read() as connection:
+        broken = list(
+            connection.execute(
+                select(features.c.bag_id).where(
+                    func.length(features.c.numbers) * 2
+                    != func.length(features.c.segment_ids) * features.c.n_features
+                )
+            ).scalars()
+        )
+
+    def forget() -> None:
+        with store.write() as connection:
+            connection.execute(delete(features).where(features.c.bag_id.in_(broken)))
+
+    if broken:
+        yield Problem("features", f"The features of {len(broken)} bags are not whole.", True), forget
+
+
+def _counters(store: Store) -> Iterator[Finding]:
+    with store.read() as connection:
+        said = connection.execute(select(func.total(bags.c.n_segments), func.total(bags.c.n_reviewed))).one()
+        alive = connection.execute(select(func.count()).select_from(segments).where(segments.c.alive)).scalar()
+        reviewed = connection.execute(
+            select(func.count())
+            .select_from(verdicts.join(segments, segments.c.id == verdicts.c.segment_id))
+            .where(segments.c.alive)
+        ).scalar()
+
+    def count() -> None:
+        with store.write() as connection:
+            counters.refresh_all(connection)
+
+    if (int(said[0]), int(said[1])) != (alive, reviewed):
+        yield Problem("counters", "The numbers of segments beside the bags are wrong.", True), count
+
+
+def _queue(store: Store) -> Iterator[Finding]:
+    with store.read() as connection:
+        current = settings.get(connection, "current_run")
+        in_step = settings.get(connection, "summarised_run") == current
+    if current is not None and not in_step:
+        problem = Problem("queue", "The review queue is not in step with the current run.", True)
+        yield problem, lambda: predictions.summarise_all(store)
+
+
+def _runs(store: Store) -> Iterator[Finding]:
+    jobs.look_after(store)
+    with store.read() as connection:
+        known = connection.execute(select(runs_table.c.id, runs_table.c.state)).all()
+    for run in known:
+        if run.state == "done" and not runs.model_path(store, run.id).is_file():
+            yield Problem("model", f"The model file of run {run.id} is missing; train again.", False), None
+    folder = store.folder / "runs"
+    ids = {str(run.id) for run in known}
+    for stray in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if stray.name not in ids:
+            problem = Problem("leftover", f"runs/{stray.name} belongs to no run.", True)
+            yield problem, partial(shutil.rmtree, stray, ignore_errors=True)
+
+
+def _leftovers(store: Store) -> Iterator[Finding]:
+    half = store.folder / (DATABASE + ".new")
+    if half.exists():
+        yield Problem("leftover", f"{half.name} is half of a project that was never finished.", True), half.unlink
+    with store.read() as connection:
+        known = set(connection.execute(text("SELECT id FROM jobs")).scalars())
+    logs = store.folder / "logs"
+    for path in sorted(logs.glob("job-*.txt")) if logs.is_dir() else []:
+        number = path.stem.removeprefix("job-")
+        if not number.isdigit() or int(number) not in known:
+            yield Problem("leftover", f"logs/{path.name} belongs to no job.", True), path.unlink

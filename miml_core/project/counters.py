@@ -1,0 +1,48 @@
+"""Numbers that follow from other tables, kept beside the bags so that lists and queues stay quick."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, text
+
+_REVIEWED = """
+    UPDATE predictions SET reviewed =
+      EXISTS (SELECT 1 FROM verdicts WHERE verdicts.segment_id = predictions.segment_id)
+      OR NOT (SELECT alive FROM segments WHERE segments.id = predictions.segment_id)
+    """
+_CONTRADICTION = """
+    UPDATE predictions SET contradiction = CASE
+      WHEN free_top < 0 THEN 0
+      WHEN (SELECT value FROM tags WHERE tags.bag_id = predictions.bag_id AND class_id = free_top) > 0 THEN 0
+      WHEN (SELECT value FROM tags WHERE tags.bag_id = predictions.bag_id AND class_id = free_top) < 0
+        OR (SELECT finished AND NOT rest_unknown FROM bags WHERE bags.id = predictions.bag_id)
+      THEN free_probability ELSE 0 END
+    """
+_OF_BAG = """
+    UPDATE bags SET
+      n_tags = (SELECT count(*) FROM tags WHERE bag_id = bags.id AND value > 0),
+      n_segments = (SELECT count(*) FROM segments WHERE bag_id = bags.id AND alive),
+      n_reviewed = (SELECT count(*) FROM segments JOIN verdicts ON segment_id = segments.id
+                    WHERE bag_id = bags.id AND alive),
+      doubt = (SELECT 1 - min(probability) FROM predictions WHERE bag_id = bags.id AND NOT reviewed)
+    """
+_NOT_EXACT = "UPDATE features SET exact = 0"
+_SOME = "IN (SELECT value FROM json_each(:bags))"
+
+
+def refresh(connection: Connection, bag_ids: Iterable[int], *, shapes_changed: bool = False) -> None:
+    """Bring the numbers of some bags up to date after an act or a job."""
+    chosen = {"bags": json.dumps([int(bag) for bag in bag_ids])}
+    connection.execute(text(f"{_REVIEWED} WHERE bag_id {_SOME}"), chosen)
+    connection.execute(text(f"{_CONTRADICTION} WHERE bag_id {_SOME}"), chosen)
+    connection.execute(text(f"{_OF_BAG} WHERE id {_SOME}"), chosen)
+    if shapes_changed:
+        connection.execute(text(f"{_NOT_EXACT} WHERE bag_id {_SOME}"), chosen)
+
+
+def refresh_all(connection: Connection) -> None:
+    """The same for the whole project."""
+    for statement in (_REVIEWED, _CONTRADICTION, _OF_BAG):
+        connection.execute(text(statement))

@@ -1,0 +1,128 @@
+"""What a job's work sees of the world: report progress, tell, list a failure, and stop when asked.
+
+A thread writes progress and a heartbeat twice a second and reads the cancel flag, so that the work itself only sets
+attributes. Work that does not notice within a second that it was cancelled is ended by force: what was committed
+stays, what was not never happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from miml_core.project import jobs, runs
+from miml_core.project.errors import Cancelled
+from miml_core.project.schema import job_failures, job_log
+from miml_core.project.schema import jobs as table
+from miml_core.project.store import Store
+
+_BEAT_SECONDS = 0.5
+_GRACE_SECONDS = 1.0
+
+
+class JobContext:
+    """One job, seen from inside its worker."""
+
+    def __init__(self, store: Store, job_id: int) -> None:
+        self.store = store
+        self.job_id = job_id
+        with store.read() as connection:
+            found = jobs.row(connection, job_id)
+        self.params: dict[str, Any] = json.loads(found.params)
+        self.annotator: str = found.annotator
+        self.info: dict[str, Any] = {}
+        self._done, self._of, self._message = 0, 0, found.message
+        self._cancelled = threading.Event()
+        self._over = threading.Event()
+        self._n_failures = 0
+        self._pulse = threading.Thread(target=self._beat_on, daemon=True, name="heartbeat")
+
+    def start(self) -> None:
+        self._pulse.start()
+
+    def stop(self) -> None:
+        """No more heartbeats after this."""
+        self._over.set()
+        self._pulse.join()
+
+    def report(self, done: int, of: int, message: str) -> None:
+        """How far the work is; raises `Cancelled` when it should stop."""
+        self._done, self._of, self._message = int(done), int(of), message
+        self.check()
+
+    def check(self) -> None:
+        if self._cancelled.is_set():
+            raise Cancelled
+
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled.is_set()
+
+    def tell(self, text: str) -> None:
+        """A line for the job's log."""
+        with self.store.write() as connection:
+            connection.execute(insert(job_log).values(job_id=self.job_id, at=time.time(), text=text))
+
+    def fail(self, item: str, reason: str, bag_id: int | None = None) -> None:
+        """List something the job could not deal with; the rest goes on."""
+        self._n_failures += 1
+        with self.store.write() as connection:
+            connection.execute(
+                insert(job_failures).values(job_id=self.job_id, item=item, reason=reason, bag_id=bag_id)
+            )
+            if bag_id is not None:
+                connection.exec_driver_sql("UPDATE bags SET error = ? WHERE id = ?", (reason, bag_id))
+
+    def fit_progress(self, step: int, of: int, info: Mapping[str, float]) -> bool:
+        """The `progress` of a model's fit: keeps the curves, and cancels."""
+        curves = self.info.setdefault("curves", {})
+        for name, value in info.items():
+            curves.setdefault(name, []).append(float(value))
+        self.report(step, of, "training")
+        return False
+
+    def flush(self) -> None:
+        """Write progress now."""
+        self._beat()
+
+    def _beat_on(self) -> None:
+        while not self._over.wait(_BEAT_SECONDS):
+            try:
+                self._beat()
+            except Exception as error:  # a heartbeat that fails once (a full disk) must not end the work
+                print(f"heartbeat: {error}", file=sys.stderr, flush=True)
+            if self._cancelled.is_set():
+                self._end_by_force_unless_over()
+                return
+
+    def _beat(self) -> None:
+        info = json.dumps({**dict(self.info), "n_failures": self._n_failures})
+        with self.store.write() as connection:
+            connection.execute(
+                update(table)
+                .where(table.c.id == self.job_id, table.c.state == "running")
+                .values(heartbeat=time.time(), done=self._done, total=self._of, message=self._message, info=info)
+            )
+            state = connection.execute(
+                select(table.c.cancel, table.c.state).where(table.c.id == self.job_id)
+            ).first()
+        if state is None or state.cancel or state.state != "running":
+            self._cancelled.set()
+
+    def _end_by_force_unless_over(self) -> None:
+        if self._over.wait(_GRACE_SECONDS):
+            return
+        with self.store.write() as connection:
+            jobs.finish(connection, self.job_id, "cancelled", "cancelled")
+            runs.abandon(connection, self.job_id, "cancelled", "cancelled")
+        if sys.platform != "win32" and os.getpgrp() == os.getpid():
+            os.killpg(os.getpgrp(), signal.SIGKILL)
+        os._exit(1)

@@ -1,0 +1,155 @@
+"""Lists of bags: searched, filtered, sorted, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select
+
+from miml_core.errors import BagtagError
+from miml_core.project import revisions, settings
+from miml_core.project.errors import Gone
+from miml_core.project.media import real_path
+from miml_core.project.rows import Bag, BagPage, Progress
+from miml_core.project.schema import bags, classes, media, predictions, tags
+
+_SORTS: dict[str, ColumnElement[Any]] = {
+    "added": bags.c.id,
+    "name": func.lower(bags.c.name),
+    "time": bags.c.recorded_at,
+    "duration": bags.c.end - bags.c.start,
+    "progress": 2.0 * bags.c.finished + (bags.c.n_tags > 0) + bags.c.n_reviewed / (bags.c.n_segments + 1.0),
+    "changed": bags.c.revision,
+    "doubt": func.coalesce(bags.c.doubt, -1.0),
+}
+
+
+def page(
+    connection: Connection,
+    folder: Path,
+    *,
+    search: str,
+    show: str,
+    class_id: int | None,
+    sort: str,
+    descending: bool,
+    offset: int,
+    limit: int,
+) -> BagPage:
+    """One page, and how many bags there are on all."""
+    chosen = _chosen(connection, select(bags.c.id), search, show, class_id)
+    total = connection.execute(select(func.count()).select_from(chosen.subquery())).scalar()
+    ordered = _sorted(chosen, sort, descending).offset(max(0, offset)).limit(max(0, limit))
+    shown = list(connection.execute(ordered).scalars())
+    return BagPage(_bags(connection, folder, shown), int(total or 0), revisions.current(connection))
+
+
+def ids(
+    connection: Connection, *, search: str, show: str, class_id: int | None, sort: str, descending: bool
+) -> list[int]:
+    chosen = _chosen(connection, select(bags.c.id), search, show, class_id)
+    return list(connection.execute(_sorted(chosen, sort, descending)).scalars())
+
+
+def one(connection: Connection, folder: Path, bag_id: int) -> Bag:
+    found = _bags(connection, folder, [bag_id])
+    if not found:
+        raise Gone(f"There is no bag number {bag_id!r} (any more).")
+    return found[0]
+
+
+def progress(connection: Connection) -> Progress:
+    """The whole project in numbers."""
+    totals = connection.execute(
+        select(
+            func.count(),
+            func.total((bags.c.n_tags > 0) | bags.c.finished),
+            func.total(bags.c.finished),
+            func.total(bags.c.segment_key == settings.segment_key(connection)),
+            func.total(bags.c.error.is_not(None)),
+            func.total(bags.c.n_segments),
+            func.total(bags.c.n_reviewed),
+        )
+    ).one()
+    n_media, n_missing = connection.execute(select(func.count(), func.total(media.c.missing)).select_from(media)).one()
+    n_predicted = connection.execute(select(func.count()).select_from(predictions)).scalar()
+    return Progress(*(int(number or 0) for number in (n_media, n_missing, *totals, n_predicted)))
+
+
+def _chosen(
+    connection: Connection, query: Select[Any], search: str, show: str, class_id: int | None
+) -> Select[Any]:
+    for word in search.split():
+        pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        named = or_(*(column.ilike(pattern, escape="\\") for column in (classes.c.name, classes.c.scientific_name)))
+        of_class = tags.c.class_id.in_(select(classes.c.id).where(named))
+        tagged = exists().where(tags.c.bag_id == bags.c.id, tags.c.value > 0, of_class)
+        written = (column.ilike(pattern, escape="\\") for column in (bags.c.name, bags.c.note))
+        query = query.where(or_(*written, tagged))
+    if class_id is not None:
+        has_class = exists().where(tags.c.bag_id == bags.c.id, tags.c.class_id == class_id, tags.c.value > 0)
+        query = query.where(has_class)
+    condition = _condition(connection, show)
+    return query if condition is None else query.where(condition)
+
+
+def _condition(connection: Connection, show: str) -> ColumnElement[bool] | None:
+    key = settings.segment_key(connection)
+    conditions: dict[str, ColumnElement[bool] | None] = {
+        "all": None,
+        "untagged": (bags.c.n_tags == 0) & ~bags.c.finished,
+        "unfinished": ~bags.c.finished,
+        "finished": bags.c.finished.is_(True),
+        "unreviewed": bags.c.finished & (bags.c.n_reviewed < bags.c.n_segments),
+        "unsegmented": or_(bags.c.segment_key.is_(None), bags.c.segment_key != key),
+        "error": bags.c.error.is_not(None),
+        "missing": bags.c.media_id.in_(select(media.c.id).where(media.c.missing)),
+        "empty": (bags.c.segment_key == key) & (bags.c.n_segments == 0),
+    }
+    if show not in conditions:
+        raise BagtagError(f"Bags can be shown as {', '.join(conditions)}, not {show!r}.")
+    return conditions[show]
+
+
+def _sorted(query: Select[Any], sort: str, descending: bool) -> Select[Any]:
+    if sort not in _SORTS:
+        raise BagtagError(f"Bags can be sorted by {', '.join(_SORTS)}, not {sort!r}.")
+    column = _SORTS[sort]
+    return query.order_by(column.desc() if descending else column, bags.c.id.desc() if descending else bags.c.id)
+
+
+def _bags(connection: Connection, folder: Path, bag_ids: Sequence[int]) -> list[Bag]:
+    key = settings.segment_key(connection)
+    with_file = select(bags, media.c.path, media.c.fingerprint).join(media, media.c.id == bags.c.media_id)
+    rows = connection.execute(with_file.where(bags.c.id.in_(bag_ids)))
+    tagged: dict[int, dict[int, int]] = {}
+    for row in connection.execute(select(tags).where(tags.c.bag_id.in_(bag_ids))):
+        tagged.setdefault(row.bag_id, {})[row.class_id] = row.value
+    made = {row.id: _bag(row, folder, tagged.get(row.id, {}), key) for row in rows}
+    return [made[bag_id] for bag_id in bag_ids if bag_id in made]
+
+
+def _bag(row: Row[Any], folder: Path, tagged: dict[int, int], key: str) -> Bag:
+    return Bag(
+        id=row.id,
+        name=row.name,
+        media_id=row.media_id,
+        path=row.path,
+        start=row.start,
+        end=row.end,
+        recorded_at=row.recorded_at,
+        missing=not real_path(folder, row.path).is_file(),
+        tags=tagged,
+        finished=bool(row.finished),
+        rest_unknown=bool(row.rest_unknown),
+        n_segments=row.n_segments,
+        n_reviewed=row.n_reviewed,
+        segmented=row.segment_key == key,
+        error=row.error,
+        revision=row.revision,
+        thumbnail_key=f"{row.fingerprint[:16]}-{row.start:.3f}-{row.end:.3f}",
+        doubt=row.doubt,
+        note=row.note,
+    )

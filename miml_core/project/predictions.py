@@ -1,0 +1,314 @@
+"""Predictions of runs: everything a run said of a bag in one block, and a line a segment for the review queues.
+
+The blocks are the truth and are read by run, so that choosing another run shows its predictions at once; the lines
+(`predictions` table) follow from the current run's blocks, a few hundred bags at a time, so that nobody who tags
+meanwhile has to wait.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Row, select, text
+
+from miml_core.bags import BACKGROUND
+from miml_core.errors import BagtagError
+from miml_core.project import classes, counters, revisions, settings, tags
+from miml_core.project.bagset import BagSetIndex, load
+from miml_core.project.rows import Prediction, TagSuggestion
+from miml_core.project.schema import bag_predictions as blocks
+from miml_core.project.schema import bags as bags_table
+from miml_core.project.schema import runs as runs_table
+from miml_core.project.store import Store
+
+_BAGS_AT_ONCE = 200
+_STORED = "<f2"
+"""Half precision: three digits are plenty on screen, and a run of 800 000 segments stays small."""
+
+_PUT_BLOCK = text(
+    """
+    INSERT INTO bag_predictions
+      (run_id, bag_id, revision, segment_ids, posterior, free_top, free_probability, tag_probabilities)
+    VALUES (:run_id, :bag_id, :revision, :segment_ids, :posterior, :free_top, :free_probability, :tag_probabilities)
+    ON CONFLICT (run_id, bag_id) DO UPDATE SET revision = :revision, segment_ids = :segment_ids,
+      posterior = :posterior, free_top = :free_top, free_probability = :free_probability,
+      tag_probabilities = :tag_probabilities
+    """
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which class each column of a run's probabilities is now, after merges and removals."""
+
+    ids: NDArray[np.int64]
+    """(K,) the classes that are left, background last."""
+    place: NDArray[np.int64]
+    """(columns,) -> place in `ids`."""
+
+    def fold(self, probabilities: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """(n, columns) -> (n, K), merged columns added up, rows summing to 1."""
+        folded = np.asarray(probabilities, dtype=float) @ np.eye(len(self.ids))[self.place]
+        total = folded.sum(axis=1, keepdims=True)
+        return folded / np.where(total > 0, total, 1.0)
+
+
+def columns_of(connection: Connection, run: Row[Any]) -> Columns:
+    alias = classes.aliases(connection)
+    now = [alias.get(class_id, BACKGROUND) for class_id in json.loads(run.classes)]
+    now += [BACKGROUND] if run.background else []
+    ids = [*sorted({class_id for class_id in now if class_id != BACKGROUND}), BACKGROUND]
+    return Columns(np.array(ids), np.array([ids.index(class_id) for class_id in now], dtype=np.int64))
+
+
+# writing
+
+
+def write(
+    store: Store,
+    run_id: int,
+    index: BagSetIndex,
+    posterior: NDArray[np.floating[Any]],
+    free: NDArray[np.floating[Any]],
+    tag_probabilities: NDArray[np.floating[Any]] | None = None,
+    *,
+    tick: Callable[[int, int], None] | None = None,
+) -> int:
+    """Store the blocks of a run, and the lines too if it is the current one."""
+    with store.read() as connection:
+        current = current_run(connection)
+    for start in range(0, len(index.bag_ids), _BAGS_AT_ONCE):
+        places = range(start, min(start + _BAGS_AT_ONCE, len(index.bag_ids)))
+        with store.write() as connection:
+            _write_blocks(connection, run_id, index, places, posterior, free, tag_probabilities)
+            if current is not None and current.id == run_id:
+                _write_lines(connection, current, [int(index.bag_ids[place]) for place in places])
+        if tick is not None:
+            tick(places[-1] + 1, len(index.bag_ids))
+    return int(index.offsets[-1])
+
+
+def summarise_all(store: Store, *, tick: Callable[[int, int], None] | None = None) -> None:
+    """Bring the lines of all bags in step with the current run, some bags at a time."""
+    with store.read() as connection:
+        run = current_run(connection)
+        everything = list(connection.execute(select(bags_table.c.id).order_by(bags_table.c.id)).scalars())
+    for start in range(0, len(everything), _BAGS_AT_ONCE):
+        with store.write() as connection:
+            _write_lines(connection, run, everything[start : start + _BAGS_AT_ONCE])
+        if tick is not None:
+            tick(min(start + _BAGS_AT_ONCE, len(everything)), len(everything))
+    with store.write() as connection:
+        settings.put(connection, "summarised_run", None if run is None else run.id)
+        revisions.advance(connection, changed_topics=["runs"])
+
+
+def summarise(connection: Connection) -> None:
+    """The same at once, inside the caller's transaction: after classes were merged or removed."""
+    run = current_run(connection)
+    everything = list(connection.execute(select(bags_table.c.id)).scalars())
+    _write_lines(connection, run, everything)
+
+
+def predict_bag(store: Store, bag_id: int) -> int:
+    """Predict one bag anew with the current run."""
+    from miml_core.project import runs
+
+    with store.read() as connection:
+        run = current_run(connection)
+        if run is None or run.feature_key != settings.feature_key(connection):
+            return 0
+        try:
+            bags, index = load(connection, [bag_id], class_ids=json.loads(run.classes))
+        except BagtagError:
+            return 0
+    answers = predict(runs.load_model(store, run.id), bags)
+    with store.write() as connection:
+        changed = connection.execute(select(bags_table.c.revision).where(bags_table.c.id == bag_id)).scalar()
+        if changed is None or changed > index.revision:
+            return 0  # the bag changed while the model was thinking: whoever changed it predicts again
+        _write_blocks(connection, run.id, index, range(len(index.bag_ids)), *answers)
+        _write_lines(connection, run, [bag_id])
+        revision = revisions.advance(connection, changed_bags=[bag_id])
+        connection.execute(
+            text("UPDATE bag_predictions SET revision = :now WHERE run_id = :run AND bag_id = :bag"),
+            {"now": revision, "run": run.id, "bag": bag_id},
+        )
+    return len(index.segment_ids)
+
+
+def predict(
+    model: Any, bags: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """(posterior, free, tag probabilities) of a model for a BagSet whose columns are the model's classes."""
+    if bags.classes != model.classes_:
+        bags = type(bags)(bags.X, bags.offsets, bags.tags, model.classes_, bags.labels, bags.names)
+    return model.annotate(bags), model.predict_proba(bags.X), model.predict_tags(bags)
+
+
+# reading
+
+
+def current_run(connection: Connection) -> Row[Any] | None:
+    run_id = settings.get(connection, "current_run")
+    if run_id is None:
+        return None
+    return connection.execute(select(runs_table).where(runs_table.c.id == run_id)).first()
+
+
+def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
+    """Segment id -> what the current run says."""
+    run = current_run(connection)
+    block = None if run is None else _block(connection, run.id, bag_id)
+    if run is None or block is None:
+        return {}
+    columns = columns_of(connection, run)
+    lines = _lines(columns, [block])
+    folded = columns.fold(_posterior(block, len(columns.place)))
+    tagged = tags.of_bag(connection, bag_id)
+    bag = connection.execute(select(bags_table).where(bags_table.c.id == bag_id)).one()
+    absent = -1 if bag.finished and not bag.rest_unknown else 0
+    return {
+        line["segment_id"]: Prediction(
+            run_id=run.id,
+            probabilities={int(c): float(p) for c, p in zip(columns.ids, row)},
+            top=line["top"],
+            probability=line["probability"],
+            margin=line["margin"],
+            free_top=line["free_top"],
+            free_probability=line["free_probability"],
+            contradicts=line["free_top"] != BACKGROUND and tagged.get(line["free_top"], absent) < 0,
+        )
+        for line, row in zip(lines, folded)
+    }
+
+
+def tag_suggestions(connection: Connection, bag_id: int, *, limit: int) -> list[TagSuggestion]:
+    """The likeliest undecided tags of a bag."""
+    from miml_core.review.suggestions import rank_tags
+
+    run = current_run(connection)
+    block = None if run is None else _block(connection, run.id, bag_id)
+    if run is None or block is None or block.tag_probabilities is None:
+        return []
+    alias = classes.aliases(connection)
+    ids = [alias.get(class_id, BACKGROUND) for class_id in json.loads(run.classes)]
+    decided = set(tags.of_bag(connection, bag_id)) | {BACKGROUND}
+    ranked = rank_tags(np.frombuffer(block.tag_probabilities, dtype=_STORED).astype(float), ids, decided)
+    return [TagSuggestion(class_id, probability) for class_id, probability in ranked[:limit]]
+
+
+def bags_to_predict(connection: Connection, run_id: int) -> list[int]:
+    """Described bags the run has not spoken about since they last changed."""
+    found = connection.execute(
+        text(
+            """
+            SELECT bags.id FROM bags JOIN features ON features.bag_id = bags.id
+            LEFT JOIN bag_predictions ON bag_predictions.bag_id = bags.id AND run_id = :run
+            WHERE n_segments > 0 AND (bag_predictions.revision IS NULL OR bag_predictions.revision < bags.revision)
+            ORDER BY bags.id
+            """
+        ),
+        {"run": run_id},
+    )
+    return list(found.scalars())
+
+
+def _block(connection: Connection, run_id: int, bag_id: int) -> Row[Any] | None:
+    return connection.execute(select(blocks).where(blocks.c.run_id == run_id, blocks.c.bag_id == bag_id)).first()
+
+
+def _posterior(block: Row[Any], n_columns: int) -> NDArray[np.float64]:
+    return np.frombuffer(block.posterior, dtype=_STORED).reshape(-1, n_columns).astype(float)
+
+
+def _write_blocks(
+    connection: Connection,
+    run_id: int,
+    index: BagSetIndex,
+    places: Sequence[int],
+    posterior: NDArray[np.floating[Any]],
+    free: NDArray[np.floating[Any]],
+    tag_probabilities: NDArray[np.floating[Any]] | None,
+) -> None:
+    rows = []
+    alive = set(connection.execute(select(bags_table.c.id)).scalars()) if len(places) > 1 else None
+    for place in places:
+        part = slice(int(index.offsets[place]), int(index.offsets[place + 1]))
+        if alive is not None and int(index.bag_ids[place]) not in alive:
+            continue
+        free_top = np.argmax(free[part], axis=1)
+        best = np.take_along_axis(free[part], free_top[:, None], axis=1)[:, 0]
+        rows.append(
+            {
+                "run_id": run_id,
+                "bag_id": int(index.bag_ids[place]),
+                "revision": index.revision,
+                "segment_ids": index.segment_ids[part].astype("<i8").tobytes(),
+                "posterior": posterior[part].astype(_STORED).tobytes(),
+                "free_top": free_top.astype("<i2").tobytes(),
+                "free_probability": best.astype(_STORED).tobytes(),
+                "tag_probabilities": None
+                if tag_probabilities is None
+                else tag_probabilities[place].astype(_STORED).tobytes(),
+            }
+        )
+    if rows:
+        connection.execute(_PUT_BLOCK, rows)
+
+
+def _write_lines(connection: Connection, run: Row[Any] | None, bag_ids: Sequence[int]) -> None:
+    chosen = {"bags": json.dumps(list(bag_ids))}
+    connection.execute(text("DELETE FROM predictions WHERE bag_id IN (SELECT value FROM json_each(:bags))"), chosen)
+    if run is not None:
+        found = connection.execute(
+            text(
+                "SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id IN (SELECT value FROM json_each(:bags))"
+            ),
+            {**chosen, "run": run.id},
+        ).all()
+        lines = _lines(columns_of(connection, run), found)
+        if lines:
+            connection.execute(_PUT_LINE, lines)
+    counters.refresh(connection, bag_ids)
+
+
+_PUT_LINE = text(
+    """
+    INSERT INTO predictions (segment_id, bag_id, top, probability, margin, free_top, free_probability, contradiction,
+      shuffle, reviewed)
+    SELECT :segment_id, :bag_id, :top, :probability, :margin, :free_top, :free_probability, 0, :shuffle, 0
+    WHERE EXISTS (SELECT 1 FROM segments WHERE id = :segment_id)
+    """
+)
+
+
+def _lines(columns: Columns, found: Sequence[Row[Any]]) -> list[dict[str, Any]]:
+    """One line a segment of some blocks, all blocks in one pass."""
+    if not found:
+        return []
+    from miml_core.review.queue import shuffled, top_two
+
+    ids = np.frombuffer(b"".join(block.segment_ids for block in found), dtype="<i8")
+    sizes = [len(block.segment_ids) // 8 for block in found]
+    n_columns = len(columns.place)
+    posterior = np.frombuffer(b"".join(block.posterior for block in found), dtype=_STORED)
+    top, probability, margin = top_two(columns.fold(posterior.reshape(-1, n_columns).astype(float)))
+    free_top = np.frombuffer(b"".join(block.free_top for block in found), dtype="<i2")
+    free_probability = np.frombuffer(b"".join(block.free_probability for block in found), dtype=_STORED)
+    values = {
+        "segment_id": ids.tolist(),
+        "bag_id": np.repeat([block.bag_id for block in found], sizes).tolist(),
+        "top": columns.ids[top].tolist(),
+        "probability": probability.tolist(),
+        "margin": margin.tolist(),
+        "free_top": columns.ids[columns.place[free_top]].tolist(),
+        "free_probability": free_probability.astype(float).tolist(),
+        "shuffle": shuffled(ids).tolist(),
+    }
+    return [dict(zip(values, row)) for row in zip(*values.values())]

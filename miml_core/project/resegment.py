@@ -1,0 +1,264 @@
+"""Replacing the automatic segments of a bag without losing what people did.
+
+Drawn and edited segments stay. What a person deleted does not come back. An old automatic segment that a new one
+overlaps by half or more (IoU) keeps its id, and so its label and its place in the history; the others go. Labels that
+would be lost are told beforehand (`preview`) and written into the history when it happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from miml_core.project import bags, counters, features, history, revisions, segments, settings
+from miml_core.project.errors import Gone
+from miml_core.project.rows import ResegmentPreview
+from miml_core.project.schema import bag_predictions, verdicts
+from miml_core.project.schema import bags as bags_table
+from miml_core.project.schema import predictions as predictions_table
+from miml_core.project.schema import segments as table
+from miml_core.project.store import Store
+
+if TYPE_CHECKING:
+    from miml_core.instances import Instances, InstanceSettings
+    from miml_core.segments.regions import Region
+
+_SAME = 0.5
+"""IoU from which an old and a new segment are the same one, after re-segmenting."""
+_BY_HAND = ("drawn", "edited")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of the segments of a bag; numbers index the new regions."""
+
+    keep: list[Row[Any]]
+    """Made by hand."""
+    same: list[tuple[Row[Any], int]]
+    new: list[int]
+    gone: list[Row[Any]]
+
+
+def store_instances(
+    store: Store, bag_id: int, instances: Instances, used: InstanceSettings | None = None
+) -> list[int]:
+    """Keep newly found segments and their features in one transaction; answers the ids of the automatic ones."""
+    with store.write() as connection:
+        return store_in(connection, bag_id, instances, used or settings.instance_settings(connection))
+
+
+def store_in(connection: Connection, bag_id: int, instances: Instances, used: InstanceSettings) -> list[int]:
+    bag = bags.row(connection, bag_id)
+    plan = make_plan(connection, bag_id, instances)
+    lost = _lost_labels(connection, plan.gone)
+    grid_id = segments.store_grid(connection, instances.grid)
+    origin = "learned" if used.learned_segmenter else "automatic"
+    known = features.of_bag(connection, bag_id, key=used.feature_key)
+    _remove(connection, [row.id for row in plan.gone])
+    highest = connection.execute(select(func.max(table.c.number)).where(table.c.bag_id == bag_id)).scalar() or 0
+    ids: dict[int, int] = {}
+    for row, place in plan.same:
+        values = _values(instances, place, grid_id, origin)
+        connection.execute(update(table).where(table.c.id == row.id).values(**values))
+        ids[place] = row.id
+    for number, place in enumerate(_by_time(plan.new, instances), start=highest + 1):
+        values = _values(instances, place, grid_id, origin)
+        done = connection.execute(insert(table).values(bag_id=bag_id, number=number, alive=True, **values))
+        assert done.inserted_primary_key is not None
+        ids[place] = int(done.inserted_primary_key[0])
+    _store_features(connection, bag_id, plan, ids, instances, known, used.feature_key)
+    connection.execute(delete(bag_predictions).where(bag_predictions.c.bag_id == bag_id))
+    connection.execute(delete(predictions_table).where(predictions_table.c.bag_id == bag_id))
+    connection.execute(
+        update(bags_table)
+        .where(bags_table.c.id == bag_id)
+        .values(segment_key=used.segment_key, grid_id=grid_id, error=None)
+    )
+    counters.refresh(connection, [bag_id])
+    revision = revisions.advance(connection, changed_bags=[bag_id])
+    if lost:
+        sentence = f"{bag.name}: found segments anew; these labels were lost: {', '.join(lost)}"
+        history.note(connection, "", "segment", sentence, revision=revision, bag_id=bag_id)
+    return [ids[place] for place in sorted(ids)]
+
+
+def preview(
+    store: Store, bag_ids: Sequence[int] | None, *, scope: str, try_bags: int
+) -> ResegmentPreview:
+    """What finding segments anew would do to people's work."""
+    with store.read() as connection:
+        chosen = scope_bags(connection, bag_ids, scope=scope, again=True)
+        origins = (
+            select(table.c.bag_id, table.c.origin, verdicts.c.segment_id.is_not(None).label("said"))
+            .outerjoin(verdicts, verdicts.c.segment_id == table.c.id)
+            .where(table.c.alive, table.c.origin.in_(_BY_HAND) | verdicts.c.segment_id.is_not(None))
+        )
+        among = set(chosen)
+        worked = [row for row in connection.execute(origins) if row.bag_id in among]
+        used = settings.instance_settings(connection)
+    at_risk = [row for row in worked if row.origin not in _BY_HAND]
+    lost: list[str] = []
+    for bag_id in sorted({row.bag_id for row in at_risk})[:try_bags]:
+        lost += _try(store, bag_id, used)
+    return ResegmentPreview(
+        n_bags=len(chosen),
+        n_kept_as_drawn=sum(row.origin in _BY_HAND for row in worked),
+        n_reviewed=sum(bool(row.said) for row in worked),
+        n_at_risk=len(at_risk),
+        lost=lost,
+    )
+
+
+def scope_bags(
+    connection: Connection, bag_ids: Sequence[int] | None, *, scope: str, again: bool
+) -> list[int]:
+    """Bags to be segmented: "stale" and "all" differ only in `again`; "unreviewed" spares bags with labels."""
+    query = select(bags_table.c.id).order_by(bags_table.c.id)
+    if not again and scope != "all":
+        key = settings.segment_key(connection)
+        query = query.where((bags_table.c.segment_key != key) | bags_table.c.segment_key.is_(None))
+    if scope == "unreviewed":
+        query = query.where(bags_table.c.n_reviewed == 0)
+    found = list(connection.execute(query).scalars())
+    if bag_ids is None:
+        return found
+    wanted = set(bag_ids)
+    return [bag_id for bag_id in found if bag_id in wanted]
+
+
+def make_plan(connection: Connection, bag_id: int, instances: Instances) -> Plan:
+    """Which old segment is which new one."""
+    from miml_core.segments.regions import to_labels
+
+    everything = connection.execute(select(table).where(table.c.bag_id == bag_id).order_by(table.c.id)).all()
+    labels = to_labels(instances.regions, instances.grid.height, instances.grid.width)
+    areas = np.array([shape.area for shape in instances.regions], dtype=float)
+    keep = [row for row in everything if row.alive and row.origin in _BY_HAND]
+    deleted = [row for row in everything if not row.alive and row.origin not in _BY_HAND]
+    automatic = [row for row in everything if row.alive and row.origin not in _BY_HAND]
+    taken = np.zeros(len(areas), dtype=bool)
+    for row in keep:
+        shared, _ = _shared(connection, row, instances, labels)
+        taken |= shared >= _SAME * areas
+    for row in deleted:
+        shared, area = _shared(connection, row, instances, labels)
+        taken |= _iou(shared, areas, area) >= _SAME
+    same = _match(connection, automatic, instances, labels, areas, taken)
+    matched_rows = {row.id for row, _ in same}
+    matched = {place for _, place in same}
+    return Plan(
+        keep,
+        same,
+        [place for place in range(len(areas)) if place not in matched and not taken[place]],
+        [row for row in automatic if row.id not in matched_rows],
+    )
+
+
+def _match(
+    connection: Connection,
+    automatic: list[Row[Any]],
+    instances: Instances,
+    labels: NDArray[np.int32],
+    areas: NDArray[np.float64],
+    taken: NDArray[np.bool_],
+) -> list[tuple[Row[Any], int]]:
+    """Pairs of at least half overlap, the most alike first, each used once."""
+    pairs = []
+    for row in automatic:
+        shared, area = _shared(connection, row, instances, labels)
+        alike = np.where(taken, 0.0, _iou(shared, areas, area))
+        pairs += [(float(alike[place]), row, int(place)) for place in np.flatnonzero(alike >= _SAME)]
+    pairs.sort(key=lambda pair: (-pair[0], pair[1].id))
+    same: list[tuple[Row[Any], int]] = []
+    rows_used, places_used = set(), set()
+    for _, row, place in pairs:
+        if row.id not in rows_used and place not in places_used:
+            same.append((row, place))
+            rows_used.add(row.id)
+            places_used.add(place)
+    return same
+
+
+def _shared(
+    connection: Connection, row: Row[Any], instances: Instances, labels: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], int]:
+    """How many pixels each new region shares with an old segment, and the old one's area on the new grid."""
+    shape: Region = segments.on_grid(connection, row, instances.grid)
+    height, width = labels.shape
+    top, left, bottom, right = shape.box
+    window = labels[max(top, 0) : min(bottom, height), max(left, 0) : min(right, width)]
+    mask = shape.within((max(top, 0), max(left, 0), max(top, 0) + window.shape[0], max(left, 0) + window.shape[1]))
+    counts = np.bincount(window[mask], minlength=len(instances.regions) + 1)[1:]
+    return counts.astype(float), shape.area
+
+
+def _iou(shared: NDArray[np.float64], areas: NDArray[np.float64], area: int) -> NDArray[np.float64]:
+    return shared / np.maximum(areas + area - shared, 1.0)
+
+
+def _values(instances: Instances, place: int, grid_id: int, origin: str) -> dict[str, Any]:
+    shape = instances.regions[place]
+    return {
+        "grid_id": grid_id,
+        "region": shape.to_bytes(),
+        "origin": origin,
+        **segments.box(shape, instances.grid),
+    }
+
+
+def _by_time(places: list[int], instances: Instances) -> list[int]:
+    """Numbered from left to right, as people read."""
+    return sorted(places, key=lambda place: (instances.regions[place].left, instances.regions[place].top))
+
+
+def _remove(connection: Connection, segment_ids: list[int]) -> None:
+    connection.execute(delete(verdicts).where(verdicts.c.segment_id.in_(segment_ids)))
+    connection.execute(delete(table).where(table.c.id.in_(segment_ids)))
+
+
+def _store_features(
+    connection: Connection,
+    bag_id: int,
+    plan: Plan,
+    ids: dict[int, int],
+    instances: Instances,
+    known: tuple[NDArray[np.int64], NDArray[np.float32]],
+    feature_key: str,
+) -> None:
+    """One blob: what was just described, and what is known of the segments made by hand."""
+    places = sorted(ids)
+    X = np.asarray(instances.X, dtype=np.float32)[places]
+    rows = [ids[place] for place in places]
+    by_hand = {row.id for row in plan.keep}
+    old_rows = [k for k, segment_id in enumerate(known[0]) if int(segment_id) in by_hand]
+    if old_rows:
+        X = np.vstack([X, known[1][old_rows]])
+        rows += [int(known[0][k]) for k in old_rows]
+    exact = len(old_rows) == len(by_hand)
+    features.store(connection, bag_id, np.array(rows, dtype=np.int64), X, feature_key, exact=exact)
+
+
+def _lost_labels(connection: Connection, gone: list[Row[Any]]) -> list[str]:
+    from miml_core.project.corrections import label_name, labels_of
+
+    labels = labels_of(connection, [row.id for row in gone])
+    return [f"segment {row.number} ({label_name(connection, labels[row.id])})" for row in gone if row.id in labels]
+
+
+def _try(store: Store, bag_id: int, used: InstanceSettings) -> list[str]:
+    from miml_core.project.tasks.segmenting import find_instances
+
+    with store.read() as connection:
+        try:
+            bag = bags.row(connection, bag_id)
+        except Gone:
+            return []
+        instances = find_instances(connection, store.folder, bag, used)
+        lost = _lost_labels(connection, make_plan(connection, bag_id, instances).gone)
+    return [f"{bag.name}: {each}" for each in lost]
+

@@ -1,0 +1,29 @@
+"""Describe segments whose features are missing or were made with other settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from miml_core.errors import BagtagError
+from miml_core.project import bags, features
+from miml_core.project.job_context import JobContext
+
+
+def run(context: JobContext) -> dict[str, Any]:
+    n_bags, n_segments = describe_all(context)
+    return {"message": f"described {n_segments} segments in {n_bags} bags", "bags": n_bags, "segments": n_segments}
+
+
+def describe_all(context: JobContext) -> tuple[int, int]:
+    """(bags, segments) that were described; bags that cannot be are listed and left."""
+    with context.store.read() as connection:
+        chosen = features.bags_to_describe(connection)
+        names = {bag_id: bags.row(connection, bag_id).name for bag_id in chosen}
+    described = 0
+    for number, bag_id in enumerate(chosen, start=1):
+        try:
+            described += features.describe_bag(context.store, bag_id)
+        except BagtagError as error:
+            context.fail(names[bag_id], str(error), bag_id)
+        context.report(number, len(chosen), f"describing segments: {names[bag_id]}")
+    return len(chosen), described

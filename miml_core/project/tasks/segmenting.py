@@ -1,0 +1,153 @@
+"""Find the segments of many bags: processes look, this one stores bag by bag, so that nothing done is done twice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Row, select, update
+
+from miml_core.errors import BagtagError
+from miml_core.project import media, resegment, settings
+from miml_core.project.job_context import JobContext
+from miml_core.project.schema import bags as bags_table
+from miml_core.project.tasks import describing
+
+if TYPE_CHECKING:
+    from miml_core.instances import Instances, InstanceSettings
+
+_STORED_AT_ONCE = 20
+_POLL_SECONDS = 0.3
+
+
+def run(context: JobContext) -> dict[str, Any]:
+    params = context.params
+    scope, again = params.get("scope", "stale"), bool(params.get("again"))
+    with context.store.write() as connection:
+        used = settings.instance_settings(connection)
+        kind = settings.kind(connection)
+        chosen = resegment.scope_bags(connection, params.get("bags"), scope=scope, again=again or scope == "all")
+        if again or scope == "all":
+            _mark_to_do(connection, chosen)
+    chosen_rows = _still_to_do(context, chosen, used.segment_key)
+    total = len(chosen)
+    context.report(total - len(chosen_rows), total, "finding segments")
+    done, n_segments = total - len(chosen_rows), 0
+    batch: list[tuple[Row[Any], Instances]] = []
+    for bag, found in _search(context, chosen_rows, kind, used):
+        done += 1
+        if isinstance(found, str):
+            context.fail(bag.name, found, bag.id)
+        else:
+            batch.append((bag, found))
+            n_segments += len(found.regions)
+        if len(batch) == _STORED_AT_ONCE:
+            _store(context, batch, used)
+            batch = []
+        context.report(done, total, f"finding segments: {bag.name}")
+    _store(context, batch, used)
+    describing.describe_all(context)
+    n_bags = len(chosen_rows)
+    return {"message": f"{n_segments} segments in {n_bags} bags", "bags": n_bags, "segments": n_segments}
+
+
+def find_instances(connection: Connection, folder: Path, bag: Row[Any], used: InstanceSettings) -> Instances:
+    """The segments of one bag, not stored."""
+    path = media.path_of_bag(connection, folder, bag.id)
+    return _instances(path, bag.start, bag.end, settings.kind(connection), used)
+
+
+def _instances(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances:
+    from miml_core import instances
+
+    if kind == "picture":
+        return instances.picture_instances(path, used)
+    return instances.sound_instances(path, start, end, used)
+
+
+def _mark_to_do(connection: Connection, chosen: list[int]) -> None:
+    """Bags that are to be done although they are up to date: a job that was interrupted knows where to go on."""
+    for bag_id in chosen:
+        connection.execute(update(bags_table).where(bags_table.c.id == bag_id).values(segment_key=None))
+
+
+def _still_to_do(context: JobContext, chosen: list[int], key: str) -> list[Row[Any]]:
+    wanted = set(chosen)
+    with context.store.read() as connection:
+        rows = connection.execute(select(bags_table).order_by(bags_table.c.id)).all()
+    return [row for row in rows if row.id in wanted and row.segment_key != key]
+
+
+def _search(
+    context: JobContext, rows: list[Row[Any]], kind: str, used: InstanceSettings
+) -> Iterator[tuple[Row[Any], Instances | str]]:
+    """Each bag with its segments, or with the reason why there are none, in whatever order they are ready."""
+    processes = int(context.params.get("processes") or os.cpu_count() or 1)
+    tasks = _tasks(context, rows, kind, used)
+    if processes == 1 or len(rows) == 1:
+        for row, arguments in tasks:
+            context.check()
+            yield row, arguments if isinstance(arguments, str) else _work(*arguments)
+        return
+    os.environ["BAGTAG_THREADS"] = "1"
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+        waiting: dict[Future[Instances | str], Row[Any]] = {}
+        try:
+            for row, arguments in tasks:
+                if isinstance(arguments, str):
+                    yield row, arguments
+                    continue
+                waiting[pool.submit(_work, *arguments)] = row
+                while len(waiting) >= 4 * processes:
+                    yield from _ready(context, waiting)
+            while waiting:
+                yield from _ready(context, waiting)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _ready(
+    context: JobContext, waiting: dict[Future[Instances | str], Row[Any]]
+) -> Iterator[tuple[Row[Any], Instances | str]]:
+    context.check()
+    done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+def _tasks(
+    context: JobContext, rows: list[Row[Any]], kind: str, used: InstanceSettings
+) -> Iterator[tuple[Row[Any], tuple[Path, float, float, str, InstanceSettings] | str]]:
+    for row in rows:
+        try:
+            with context.store.read() as connection:
+                path = media.path_of_bag(connection, context.store.folder, row.id)
+        except BagtagError as error:
+            yield row, str(error)
+            continue
+        yield row, (path, row.start, row.end, kind, used)
+
+
+def _one_thread() -> None:
+    os.environ["BAGTAG_THREADS"] = "1"
+
+
+def _work(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances | str:
+    """Runs in a process of its own; a file that cannot be used answers its reason."""
+    try:
+        return _instances(path, start, end, kind, used)
+    except BagtagError as error:
+        return str(error)
+    except Exception as error:
+        return f"{path.name} made the segmenter fail ({type(error).__name__}: {error})."
+
+
+def _store(context: JobContext, batch: list[tuple[Row[Any], Instances]], used: InstanceSettings) -> None:
+    with context.store.write() as connection:
+        for bag, found in batch:
+            resegment.store_in(connection, bag.id, found, used)

@@ -1,0 +1,133 @@
+"""Train a model on what people said, then predict every segment.
+
+The run becomes the current one only when its model file and all its predictions are stored; until then, and if it is
+interrupted, the previous run stays in place.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import numpy as np
+
+from miml_core.bags import UNKNOWN, BagSet
+from miml_core.errors import BagtagError
+from miml_core.project import bagset, predictions, runs
+from miml_core.project.bagset import BagSetIndex
+from miml_core.project.job_context import JobContext
+from miml_core.project.scores import held_out_agreement
+from miml_core.project.tasks import describing
+
+DEFAULT_MODEL = "ored-lr"
+DEFAULT_PARAMS: dict[str, dict[str, Any]] = {"ored-lr": {"background": True, "leak": 0.01}}
+"""What the app and the command line switch on beyond a model's own defaults."""
+
+
+def run(context: JobContext) -> dict[str, Any]:
+    from miml_core.models import MODELS
+
+    name = context.params.get("model") or DEFAULT_MODEL
+    if name not in MODELS:
+        raise BagtagError(f"There is no model called {name!r}; there are {', '.join(MODELS)}.")
+    params = {**DEFAULT_PARAMS.get(name, {}), **(context.params.get("params") or {})}
+    seed = int(context.params.get("seed") or 0)
+    describing.describe_all(context)
+    context.report(0, 0, "loading")
+    with context.store.read() as connection:
+        bags, index = bagset.load(connection)
+        earlier = predictions.current_run(connection)
+    model = _make(MODELS[name], params, seed)
+    run_id = _begin(context, name, params, seed, bags, index)
+    began = time.monotonic()
+    context.report(0, 0, "training")
+    warm = _warm_start(context, earlier, name, index) if context.params.get("warm_start", True) else None
+    learn_from, _ = bagset.choose(bags, index, _spoken_of(bags))
+    _fit(model, learn_from, context, warm)
+    context.report(0, 0, "saving the model")
+    path = runs.model_path(context.store, run_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    model.save(path)
+    context.report(0, 0, "predicting")
+    answers = predictions.predict(model, bags)
+    context.check()
+    predictions.write(
+        context.store, run_id, index, *answers, tick=lambda done, of: context.report(done, of, "storing predictions")
+    )
+    _finish(context, run_id, time.monotonic() - began, model.has_background)
+    predictions.summarise_all(
+        context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
+    )
+    return {"message": f"run {run_id} is ready", "run": run_id}
+
+
+def _make(kind: Any, params: dict[str, Any], seed: int) -> Any:
+    try:
+        if "seed" in kind().get_params():
+            params = {"seed": seed, **params}
+        return kind(**params)
+    except TypeError as error:
+        raise BagtagError(f"The model {kind.name!r} does not take these parameters: {error}.") from error
+
+
+def _fit(model: Any, bags: BagSet, context: JobContext, warm: Any) -> None:
+    model.fit(bags, progress=context.fit_progress, **({} if warm is None else {"warm_start": warm}))
+
+
+def _begin(
+    context: JobContext, name: str, params: dict[str, Any], seed: int, bags: BagSet, index: BagSetIndex
+) -> int:
+    with context.store.write() as connection:
+        return runs.begin(
+            connection,
+            model=name,
+            params=json.dumps(params),
+            seed=seed,
+            classes=json.dumps(index.class_ids),
+            feature_key=index.feature_key,
+            n_bags=len(_spoken_of(bags)),
+            n_segments=bags.n_segments,
+            n_corrections=int(np.count_nonzero(bags.labels != UNKNOWN)),
+            annotator=context.annotator,
+            job_id=context.job_id,
+        )
+
+
+def _finish(context: JobContext, run_id: int, seconds: float, background: bool) -> None:
+    curves = {name: values for name, values in context.info.get("curves", {}).items() if values}
+    with context.store.write() as connection:
+        scores = {name: values[-1] for name, values in curves.items()}
+        scores |= held_out_agreement(connection, predictions.current_run(connection))
+        runs.change(
+            connection,
+            run_id,
+            state="done",
+            seconds=seconds,
+            background=background,
+            curves=json.dumps(curves),
+            scores=json.dumps(scores),
+        )
+        runs.make_current(connection, run_id)
+
+
+def _spoken_of(bags: BagSet) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Bags somebody has tagged, finished or corrected: an unknown bag teaches nothing."""
+    said = (bags.tags != 0).any(axis=1)
+    labelled = np.add.reduceat(bags.labels != UNKNOWN, bags.offsets[:-1]) > 0
+    return np.flatnonzero(said | labelled)
+
+
+def _warm_start(context: JobContext, earlier: Any, name: str, index: BagSetIndex) -> Any:
+    """The previous model, if it is of the same kind, classes and features."""
+    if earlier is None or earlier.model != name or earlier.feature_key != index.feature_key:
+        return None
+    if json.loads(earlier.classes) != index.class_ids:
+        return None
+    try:
+        return runs.load_model(context.store, earlier.id)
+    except BagtagError as error:
+        context.tell(f"starting afresh: {error}")
+        return None
+
+

@@ -1,0 +1,65 @@
+"""The worker process: ``python -m miml_core.project.worker FOLDER JOB``."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from sqlalchemy import update
+
+from miml_core.errors import BagtagError
+from miml_core.project import jobs, launch, runs
+from miml_core.project.errors import Cancelled
+from miml_core.project.job_context import JobContext
+from miml_core.project.schema import jobs as table
+from miml_core.project.store import Store
+
+TASKS = {
+    "import": "importing",
+    "segment": "segmenting",
+    "features": "describing",
+    "train": "training",
+    "predict": "predicting",
+    "export": "writing",
+}
+
+
+def main(folder: str, job_id: int) -> int:
+    """Do one job that was claimed for this process, then start what waits behind it."""
+    store = Store.open(Path(folder))
+    with store.write() as connection:
+        kind = jobs.row(connection, job_id).kind
+        mine = table.c.id == job_id
+        connection.execute(update(table).where(mine).values(pid=os.getpid(), host=launch.HOST))
+    context = JobContext(store, job_id)
+    context.start()
+    try:
+        task = importlib.import_module(f"miml_core.project.tasks.{TASKS[kind]}")
+        result = task.run(context)
+        _end(context, "done", result.pop("message", "done"), result)
+    except Cancelled:
+        _end(context, "cancelled", "cancelled", None)
+    except BagtagError as error:
+        _end(context, "failed", str(error), None)
+    except Exception as error:  # whatever it is, a person must learn of it; the log has the rest
+        traceback.print_exc()
+        _end(context, "failed", f"an unexpected error: {type(error).__name__}: {error}", None)
+    jobs.look_after(store)
+    store.close()
+    return 0
+
+
+def _end(context: JobContext, state: str, message: str, result: dict[str, object] | None) -> None:
+    context.stop()
+    context.flush()
+    with context.store.write() as connection:
+        jobs.finish(connection, context.job_id, state, message, result)
+        if state != "done":
+            runs.abandon(connection, context.job_id, state, message)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))
