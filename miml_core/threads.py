@@ -1,17 +1,19 @@
 """The one place where thread counts are set.
 
-Two things run on many cores here: BLAS inside NumPy's matrix products, and our own numba kernels, which release
-the interpreter lock and are spread over bags by `run_in_threads`. They take turns and are never nested, so each
-may use every core. (Nested, they multiply: a fit once became 100 times slower that way.) `BAGTAG_THREADS` sets the
-number for both; processes that joblib starts run with `BAGTAG_THREADS=1`.
+Work is spread over cores by our own numba kernels, which release the interpreter lock and take bags in turn
+(`run_in_threads`), or by processes that joblib starts with `BAGTAG_THREADS=1`. BLAS gets one thread: our matrices are
+narrow, so more of its threads gain little, and on a busy machine they wait for each other in a loop (a mixture that
+fits in 0.4 s took 9 s with two). So nothing ever multiplies. `BAGTAG_THREADS` sets how many cores one computation
+may use.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-_LIBRARY_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def thread_count() -> int:
@@ -21,9 +23,16 @@ def thread_count() -> int:
 
 
 def set_library_defaults() -> None:
-    """Tell BLAS and OpenMP the same number; takes effect when NumPy has not been imported yet."""
-    for variable in _LIBRARY_VARIABLES:
-        os.environ.setdefault(variable, str(thread_count()))
+    """One thread for BLAS, ours for OpenMP, and threads that wait asleep; what a person has set stays as it is."""
+    asked_for = any(variable in os.environ for variable in _BLAS_VARIABLES)
+    for variable in _BLAS_VARIABLES:
+        os.environ.setdefault(variable, "1")
+    os.environ.setdefault("OMP_NUM_THREADS", str(thread_count()))
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if "numpy" in sys.modules and not asked_for:
+        import threadpoolctl
+
+        threadpoolctl.threadpool_limits(1, user_api="blas")
 
 
 @cache
