@@ -13,6 +13,7 @@ import sys
 from miml_core.errors import BagtagError
 
 COMMANDS = {
+    "demo": "make a demo project: generated sounds or pictures, tagged, segmented, with a trained model",
     "warm": "compile the numba kernels now, so that nobody waits for them later",
     "bench": "measure the models on .npz and .arff data sets, beside the published figures",
 }

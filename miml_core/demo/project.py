@@ -1,0 +1,130 @@
+"""The demo as a project: tagged, its segments found, a model trained, ready for review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from miml_core.demo.media import CLASSES_FILE, COUNT, FOLDER, TAGS_FILE, Kind, make_media
+from miml_core.demo.truth import FILE_NAME, Truth
+from miml_core.errors import BagtagError
+from miml_core.exchange.tags_csv import read_tags
+from miml_core.project import Job, Project
+
+Progress = Callable[[int, int, Mapping[str, float]], Any]
+
+ANNOTATOR = "demo"
+_NAMES: dict[Kind, str] = {"sound": "Demo: dawn chorus", "picture": "Demo: surfaces"}
+_FILLED = "demo_filled"
+_STEPS = 1000
+_SHARES = {"media": (0, 450), "tags": (450, 500), "segment": (500, 750), "train": (750, 1000)}
+"""Where each stage begins and ends, in thousandths of the whole."""
+
+
+def make_demo(
+    folder: str | Path,
+    kind: Kind = "sound",
+    seed: int = 0,
+    progress: Progress | None = None,
+    *,
+    train: bool = True,
+    count: int | None = None,
+) -> Project:
+    """Make the demo project in `folder`, or finish one whose making was interrupted, and open it.
+
+    Parameters
+    ----------
+    kind : "sound" or "picture"
+    seed : int
+        The same seed gives the same bytes.
+    progress : callable
+        Called as `progress(step, of, {})`; a true answer, or an exception, stops the making, which the next call
+        takes up where it was.
+    train : bool
+        Also train the default model, so that there is something to review.
+    count : int, optional
+        How many recordings or pictures; 60 and 40 when not given.
+    """
+    folder = Path(folder)
+    stages = _Stages(progress)
+    _refuse_other_projects(folder, kind, seed)
+    paths = _media(folder, kind, seed, count or COUNT[kind], stages)
+    exists = Project.is_project(folder)
+    project = Project.open(folder) if exists else Project.create(folder, kind=kind, name=_NAMES[kind])
+    try:
+        _fill(project, folder, paths, stages)
+        done = project.progress()
+        if done.n_segmented < done.n_bags:
+            _do(project, "segment", stages)
+        if train and project.current_run() is None:
+            _do(project, "train", stages)
+    except BaseException:
+        project.close()
+        raise
+    return project
+
+
+class _Stages:
+    """Turns the progress of each stage into that of the whole."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+
+    def say(self, stage: str, done: int, of: int) -> None:
+        if self._progress is None:
+            return
+        begin, end = _SHARES[stage]
+        if self._progress(round(begin + (end - begin) * min(done / max(of, 1), 1.0)), _STEPS, {}):
+            raise BagtagError("The demo is not complete: its making was stopped. Make it again to go on.")
+
+
+def _refuse_other_projects(folder: Path, kind: Kind, seed: int) -> None:
+    if not Project.is_project(folder):
+        return
+    if not (folder / FILE_NAME).is_file():
+        raise BagtagError(f"{str(folder)!r} holds a project that is not a demo; choose another folder.")
+    there = Truth.read(folder)
+    if (there.kind, there.seed) != (kind, seed):
+        raise BagtagError(f"{str(folder)!r} holds the {there.kind} demo of seed {there.seed}; choose another folder.")
+
+
+def _media(folder: Path, kind: Kind, seed: int, count: int, stages: _Stages) -> list[Path]:
+    if Project.is_project(folder):
+        return [folder / FOLDER[kind] / name for name in Truth.read(folder).files]
+    try:
+        return make_media(folder, kind, seed, count, lambda done: stages.say("media", done, count))
+    except OSError as error:
+        raise BagtagError(f"The demo could not be made in {str(folder)!r}: {error.strerror or error}.") from error
+
+
+def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) -> None:
+    """Add the files, the classes and the tags, unless that is done already."""
+    if project.get_preference(_FILLED):
+        return
+    project.add_media(paths)
+    if not project.classes():
+        project.import_classes(folder / CLASSES_FILE, annotator=ANNOTATOR)
+    class_ids = {one.name: one.id for one in project.classes()}
+    bag_ids = {bag.path: bag.id for bag in project.list_bags(limit=len(paths)).bags}
+    rows = read_tags(folder / TAGS_FILE)
+    for number, row in enumerate(rows):
+        bag_id = bag_ids[row.file]
+        project.set_tags(bag_id, {class_ids[name]: 1 for name in row.present}, annotator=ANNOTATOR)
+        project.finish(bag_id, annotator=ANNOTATOR)
+        stages.say("tags", number + 1, len(rows))
+    project.set_preference(_FILLED, True)
+
+
+def _do(project: Project, kind: Any, stages: _Stages) -> None:
+    def tick(job: Job) -> None:
+        stages.say(kind, job.done, job.of)
+
+    job = project.start_job(kind, annotator=ANNOTATOR)
+    try:
+        job = project.wait_job(job.id, tick=tick)
+    except BaseException:
+        project.cancel_job(job.id)
+        raise
+    if job.state != "done":
+        raise BagtagError(f"The demo in {str(project.folder)!r} is not complete: {job.message}.")
