@@ -24,9 +24,10 @@ export function paintAxes(ctx, view, theme) {
 
 function paintX(ctx, view, sound) {
   const { x, y, width, height } = view.plot;
-  const from = view.realAt(x, y).x;
-  const to = view.realAt(x + width, y).x;
-  const ticks = niceTicks(from, to, width / TICK_EVERY.x);
+  const from = Math.max(view.realAt(x, y).x, view.extent.left);
+  const to = Math.min(view.realAt(x + width, y).x, view.extent.right);
+  const share = (to - from) / (view.realAt(x + width, y).x - view.realAt(x, y).x);
+  const ticks = niceTicks(from, to, (share * width) / TICK_EVERY.x);
   const write = sound ? timeWriter(ticks.step, to) : (value) => String(Math.round(value));
   ctx.textAlign = "center";
   ctx.textBaseline = "top";
@@ -43,9 +44,8 @@ function paintX(ctx, view, sound) {
 function paintY(ctx, view, sound) {
   const { x, y, height } = view.plot;
   const unit = sound ? 1000 : 1;
-  const a = view.realAt(x, y).y / unit;
-  const b = view.realAt(x, y + height).y / unit;
-  const ticks = niceTicks(Math.min(a, b), Math.max(a, b), height / TICK_EVERY.y);
+  const ends = [view.insideAt(x, y).y / unit, view.insideAt(x, y + height).y / unit];
+  const ticks = niceTicks(Math.min(...ends), Math.max(...ends), height / TICK_EVERY.y);
   const places = placesOf(ticks.step);
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";

@@ -16,15 +16,15 @@ import { marginsFor, paintAxes } from "./axes.js";
 import { paintDraft, paintImage, paintMarks, paintPlayhead, paintSegments } from "./paint.js";
 import { Pointer } from "./pointer.js";
 import { Queue } from "./queue.js";
+import { Selection } from "./selection.js";
 import { serverFor } from "./server.js";
-import { makeShape, shapeAt } from "./shapes.js";
+import { makeShape } from "./shapes.js";
 import { Stage } from "./stage.js";
 import { StatusBar } from "./statusbar.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
 
 const TELL_AFTER = 120; // milliseconds of quiet before the page hears of a selection or an edit
-const TOUCH_REACH = 6;
 const remembered = new Map(); // bag -> what was looked at, so that coming back finds it again
 const REMEMBERED_BAGS = 50;
 
@@ -41,9 +41,8 @@ export class Board {
     this.bag = null;
     this.view = new View({ left: 0, right: 1, top: 1, bottom: 0, scale: "linear" }, "sound");
     this.item = null;
-    this.selected = [];
+    this.selection = new Selection(this);
     this.hovered = null;
-    this.pointer = null;
     this.draft = null;
     this.tool = "select";
     this.queue = new Queue();
@@ -168,7 +167,8 @@ export class Board {
     for (const segment of bag.segments) if (moved || !segment.shape) segment.shape = makeShape(segment.rings, this.view);
     if (moved) this.#fit();
     if (another) this.#arrive();
-    else this.#keepSelection();
+    else this.selection.keep(this.keeper.renamed);
+    if (this.hovered !== null && !this.selection.find(this.hovered)) this.hovered = null;
     this.#loadImage();
     this.refreshPanels();
   }
@@ -176,11 +176,11 @@ export class Board {
   #arrive() {
     this.ears.turnTo(this.bag);
     this.hovered = null;
-    this.selected = [];
+    this.selection.ids = [];
     const before = remembered.get(this.#memoryKey);
     if (before) this.view.recall(before.window);
     if (this.item[1] !== null) this.#selectItem();
-    else if (before) this.selected = before.selected.filter((id) => this.#segment(id));
+    else if (before) this.selection.ids = before.selected.filter((id) => this.selection.find(id));
     const n = this.bag.segments.length;
     const what = this.bag.kind === "sound" ? "Spectrogram" : "Picture";
     this.stage.node.setAttribute("aria-label", `${what} of ${this.bag.name}, ${n} segments. Press ? for the keys.`);
@@ -190,14 +190,7 @@ export class Board {
 
   #selectItem() {
     const wanted = this.item[1];
-    if (wanted !== null && this.#segment(wanted)) this.select([wanted]);
-  }
-
-  #keepSelection() {
-    const { renamed } = this.keeper;
-    const ids = this.selected.flatMap((id) => (this.#segment(id) ? [id] : (renamed.get(id) ?? [])));
-    this.selected = ids.filter((id) => this.#segment(id));
-    if (this.hovered && !this.#segment(this.hovered)) this.hovered = null;
+    if (wanted !== null && this.selection.find(wanted)) this.selection.select([wanted]);
   }
 
   async #loadImage() {
@@ -232,7 +225,7 @@ export class Board {
   #rememberView() {
     if (this.bag === null) return;
     remembered.delete(this.#memoryKey);
-    remembered.set(this.#memoryKey, { window: this.view.remember(), selected: this.selected });
+    remembered.set(this.#memoryKey, { window: this.view.remember(), selected: this.selection.ids });
     if (remembered.size > REMEMBERED_BAGS) remembered.delete(remembered.keys().next().value);
   }
 
@@ -251,7 +244,7 @@ export class Board {
 
   zoom(factor) {
     const { x, y, width, height } = this.view.plot;
-    const [segment] = this.selectedSegments();
+    const [segment] = this.selection.segments;
     const box = segment?.shape.box;
     const at = box ? this.view.pixelAt((box.u0 + box.u1) / 2, (box.v0 + box.v1) / 2) : { x: x + width / 2, y: y + height / 2 };
     this.view.zoomAbout(at.x, at.y, factor, this.view.kind === "picture" ? factor : 1);
@@ -265,70 +258,22 @@ export class Board {
 
   // selection
 
-  #segment(id) {
-    return this.bag?.segments.find((segment) => segment.id === id) ?? null;
-  }
-
-  selectedSegments() {
-    return this.selected.map((id) => this.#segment(id)).filter(Boolean);
-  }
-
-  select(ids) {
-    this.selected = ids;
-    const segments = this.selectedSegments();
+  selectionChanged() {
+    const { segments } = this.selection;
     if (segments.length === 1 && this.view.reveal(segments[0].shape.box)) this.stage.refresh();
     this.refreshPanels("overlay");
     if (segments.length) this.announce(this.statusBar.middle.textContent);
     this.tellPage();
   }
 
-  /** Segments from left to right, as a person steps through them. */
-  #inOrder() {
-    const place = ({ shape }) => shape.box.u0;
-    return [...(this.bag?.segments ?? [])].sort((a, b) => place(a) - place(b) || a.shape.box.v0 - b.shape.box.v0);
-  }
-
-  /** Select the next or previous segment; false at the end, where Tab leaves the canvas. */
-  step(by, { wrap = true } = {}) {
-    const order = this.#inOrder();
-    if (order.length === 0) return false;
-    const now = order.findIndex((s) => s.id === this.selected.at(-1));
-    let next = now < 0 ? (by > 0 ? 0 : order.length - 1) : now + by;
-    if (!wrap && (next < 0 || next >= order.length)) return false;
-    next = (next + order.length) % order.length;
-    this.select([order[next].id]);
-    return true;
-  }
-
-  stepToUnchecked() {
-    const order = this.#inOrder();
-    const now = order.findIndex((s) => s.id === this.selected.at(-1));
-    const ahead = [...order.slice(now + 1), ...order.slice(0, now + 1)];
-    const next = ahead.find((s) => s.label === null);
-    if (next) this.select([next.id]);
-    else this.announce("Every segment of this bag is checked. N goes to the next bag.");
-  }
-
-  neighbourAfter(ids) {
-    const order = this.#inOrder();
-    const last = order.findLastIndex((s) => ids.includes(s.id));
-    const rest = [...order.slice(last + 1), ...order.slice(0, last).reverse()];
-    return rest.find((s) => !ids.includes(s.id))?.id ?? null;
-  }
-
-  #idAt(at) {
-    if (!at || !this.bag || !this.view.contains(at.x, at.y)) return null;
-    const { u, v } = this.view.planeAt(at.x, at.y);
-    const { a, d } = this.view.matrix;
-    const reach = { u: TOUCH_REACH / Math.abs(a), v: TOUCH_REACH / Math.abs(d) };
-    return shapeAt(this.bag.segments.map((s) => [s.id, s.shape]), u, v, reach);
+  goToUnchecked() {
+    if (!this.selection.stepToUnchecked()) this.announce("Every segment of this bag is checked. N goes to the next bag.");
   }
 
   hoverAt(at, readAt = at) {
-    this.pointer = at;
-    this.hovered = this.tool === "select" ? this.#idAt(at) : null;
+    this.hovered = this.tool === "select" ? this.selection.idAt(at) : null;
     this.statusBar.point(this.view, readAt);
-    const segment = this.hovered === null ? null : this.#segment(this.hovered);
+    const segment = this.hovered === null ? null : this.selection.find(this.hovered);
     if (segment && !this.#quiet) this.card.show(segment, this.bag, at);
     else this.card.hide();
     this.stage.refresh("overlay");
@@ -336,24 +281,20 @@ export class Board {
 
   clickAt(at, more) {
     this.help.hide();
-    const id = this.#idAt(at);
-    if (id === null) {
-      if (this.view.contains(at.x, at.y) && !more) this.#clickNothing(at);
-    } else if (more) {
-      this.select(this.selected.includes(id) ? this.selected.filter((other) => other !== id) : [...this.selected, id]);
-    } else {
-      this.select([id]);
-    }
+    const id = this.selection.idAt(at);
+    if (id !== null && more) this.selection.toggle(id);
+    else if (id !== null) this.selection.select([id]);
+    else if (!more && this.view.contains(at.x, at.y)) this.#clickNothing(at);
     this.stage.paintNow(["overlay"]);
   }
 
   #clickNothing(at) {
     this.ears.mark = this.view.insideAt(at.x, at.y).x;
-    this.select([]);
+    this.selection.select([]);
   }
 
   placeOfSelection() {
-    const [segment] = this.selectedSegments();
+    const [segment] = this.selection.segments;
     const { plot } = this.view;
     if (!segment) return { x: plot.x + 16, y: plot.y + 16 };
     const { u1, v0, v1 } = segment.shape.box;
@@ -372,7 +313,7 @@ export class Board {
 
   toggleTool(tool) {
     const needsOne = tool === "redraw" || tool === "split";
-    if (needsOne && this.tool !== tool && this.selected.length !== 1) {
+    if (needsOne && this.tool !== tool && this.selection.ids.length !== 1) {
       this.notice.say("Select the one segment to change first.");
       return;
     }
@@ -414,7 +355,7 @@ export class Board {
   tellPage() {
     clearTimeout(this.#telling);
     this.#telling = setTimeout(() => {
-      const segment = this.selected.find((id) => typeof id === "number") ?? null;
+      const segment = this.selection.ids.find((id) => typeof id === "number") ?? null;
       const now = { bag: this.bag?.id ?? null, segment, item: this.item, stored: this.outbox.stored, revision: this.keeper.revision };
       const text = JSON.stringify(now);
       if (text === this.#told || this.lifetime.over || this.mode === "preview") return;
@@ -449,8 +390,9 @@ export class Board {
 
   #paintOverlay(ctx) {
     if (this.bag === null) return;
-    const hovered = this.hovered !== null && !this.selected.includes(this.hovered) ? [this.#segment(this.hovered)] : [];
-    paintMarks(ctx, this.view, hovered.filter(Boolean), this.selectedSegments(), this.bag.classes);
+    const { ids, segments } = this.selection;
+    const hovered = this.hovered !== null && !ids.includes(this.hovered) ? [this.selection.find(this.hovered)] : [];
+    paintMarks(ctx, this.view, hovered.filter(Boolean), segments, this.bag.classes);
     if (this.draft) paintDraft(ctx, this.view, this.draft, this.tool !== "split");
     if (this.bag.kind === "sound") paintPlayhead(ctx, this.view, this.player.position ?? this.ears.mark, this.player.playing);
   }

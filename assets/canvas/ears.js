@@ -33,7 +33,7 @@ export class Ears {
   play({ band = false } = {}) {
     const { bag, server } = this.board;
     if (bag?.kind !== "sound") return;
-    const segments = this.board.selectedSegments();
+    const segments = this.board.selection.segments;
     const stretch = segments.length ? this.#stretchOf(segments, band) : { start: this.mark, end: bag.extent.right };
     this.player.play({ ...stretch, clip: (piece) => server.soundUrl(bag.id, queryOf(piece)) });
   }

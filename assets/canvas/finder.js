@@ -30,7 +30,7 @@ export class Finder {
     this.input.value = "";
     this.input.placeholder = mayCreate ? "tag: type to find or to add" : "label: type to find";
     this.node.hidden = false;
-    const room = { x: this.stage.width - 250, y: this.stage.height - 250 };
+    const room = { x: this.stage.width - 264, y: this.stage.height - 250 };
     this.node.style.left = `${Math.max(4, Math.min(at.x, room.x))}px`;
     this.node.style.top = `${Math.max(4, Math.min(at.y, room.y))}px`;
     this.#filter();

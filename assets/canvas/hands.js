@@ -40,14 +40,14 @@ export class Hands {
   accept() {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
-    const open = this.board.selectedSegments().filter((s) => s.label === null);
+    const open = this.board.selection.segments.filter((s) => s.label === null);
     const guessed = open.filter((s) => s.guesses.length).map((s) => s.id);
     if (guessed.length) this.do({ act: "accept", segments: guessed, sampled: this.#sampled(guessed) });
     else if (open.length) {
       this.board.notice.say("There is no prediction to accept yet: give the segment a label, or train a model first.");
       return;
     }
-    this.board.stepToUnchecked();
+    this.board.goToUnchecked();
   }
 
   acceptBag() {
@@ -84,7 +84,7 @@ export class Hands {
   /** The bag's tags and what the model thinks of the segment first, then the others in their order. */
   #likelyFirst() {
     const { bag } = this.board;
-    const [segment] = this.board.selectedSegments();
+    const [segment] = this.board.selection.segments;
     const likely = [...(segment?.guesses ?? []), ...bag.suggestions].map(([label]) => label);
     const tagged = Object.keys(bag.tags).filter((id) => bag.tags[id] === 1).map(Number);
     const first = this.board.mode === "tag" ? likely : [...likely, ...tagged];
@@ -135,37 +135,37 @@ export class Hands {
 
   #draw(ring) {
     const edit = this.do({ act: "draw", bag: this.board.bag.id, rings: [ring] });
-    if (edit) this.board.select([`@${edit.number}`]);
+    if (edit) this.board.selection.select([`@${edit.number}`]);
   }
 
   #redraw(ring) {
-    const [segment] = this.board.selected;
+    const [segment] = this.board.selection.ids;
     this.do({ act: "redraw", segment, rings: [ring] });
     this.board.setTool("select");
   }
 
   #split(line) {
-    const [segment] = this.board.selected;
+    const [segment] = this.board.selection.ids;
     this.do({ act: "split", segment, line });
     this.board.setTool("select");
   }
 
   merge() {
-    const segments = this.board.selected;
+    const segments = this.board.selection.ids;
     if (segments.length < 2) {
       this.board.notice.say("Shift+click another segment, then press M to merge them.");
       return;
     }
     const edit = this.do({ act: "merge", segments });
-    if (edit) this.board.select([`@${edit.number}`]);
+    if (edit) this.board.selection.select([`@${edit.number}`]);
   }
 
   remove() {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
-    const next = this.board.neighbourAfter(segments);
+    const next = this.board.selection.neighbourAfter(segments);
     this.do({ act: "delete", segments });
-    this.board.select(next === null ? [] : [next]);
+    this.board.selection.select(next === null ? [] : [next]);
     this.board.announce(segments.length > 1 ? `${segments.length} segments deleted` : "Segment deleted");
   }
 
@@ -196,7 +196,7 @@ export class Hands {
   }
 
   #selectedIds(otherwise) {
-    if (this.board.selected.length) return [...this.board.selected];
+    if (this.board.selection.ids.length) return [...this.board.selection.ids];
     this.board.notice.say(otherwise);
     return null;
   }

@@ -20,6 +20,7 @@ export class Keyboard {
   #press(event) {
     if (event.defaultPrevented || !this.#isMine(event)) return;
     if (this.#handle(event)) {
+      this.board.card.hide();
       event.preventDefault();
       event.stopPropagation();
     }
@@ -52,6 +53,6 @@ export class Keyboard {
   /** Tab goes through the segments of a focused canvas and then on through the page. */
   #tab(event) {
     const onStage = this.board.stage.node.matches(":focus");
-    return onStage && !event.ctrlKey && this.board.step(event.shiftKey ? -1 : 1, { wrap: false });
+    return onStage && !event.ctrlKey && this.board.selection.step(event.shiftKey ? -1 : 1, { wrap: false });
   }
 }

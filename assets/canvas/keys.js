@@ -5,8 +5,8 @@ const ALL = ["review", "segment", "tag", "view"];
 
 /** Rows: the keys as `event.key` gives them, how the list writes them, what they do, where they work. */
 export const KEYS = [
-  { group: "Segments", keys: ["ArrowRight", "ArrowDown"], shown: "→ ↓ Tab", says: "next segment", modes: ALL, run: (b) => b.step(1) },
-  { group: "Segments", keys: ["ArrowLeft", "ArrowUp"], shown: "← ↑ Shift+Tab", says: "previous segment", modes: ALL, run: (b) => b.step(-1) },
+  { group: "Segments", keys: ["ArrowRight", "ArrowDown"], shown: "→ ↓ Tab", says: "next segment", modes: ALL, run: (b) => b.selection.step(1) },
+  { group: "Segments", keys: ["ArrowLeft", "ArrowUp"], shown: "← ↑ Shift+Tab", says: "previous segment", modes: ALL, run: (b) => b.selection.step(-1) },
   { group: "Labels", keys: [], shown: "1 – 9", says: "label with a class (or its own key)", modes: EDITING },
   { group: "Labels", keys: ["0"], shown: "0", says: "background: none of the classes", modes: EDITING, run: (b) => b.hands.labelBackground() },
   { group: "Labels", keys: ["/"], shown: "/", says: "find a class by typing", modes: EDITING, run: (b) => b.hands.find() },

@@ -29,7 +29,7 @@ export class Legend {
       if (label > 0 && confidenceOf(segment) >= 0.5) counts.set(label, (counts.get(label) ?? 0) + 1);
     }
     const suggested = new Map(mode === "tag" ? bag.suggestions : []);
-    const [current] = this.board.selectedSegments();
+    const [current] = this.board.selection.segments;
     const chosen = current ? labelOf(current) : null;
     const rows = [...bag.classes.values()].map((c) => ({
       id: c.id,

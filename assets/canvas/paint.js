@@ -159,7 +159,7 @@ function paintOutline(ctx, path, { standing, sure, colour }) {
   const firm = standing === "accepted" || standing === "corrected";
   ctx.globalAlpha = firm ? 0.75 : 0.5;
   stroke(ctx, path, "#000000", line.width + 1.75);
-  ctx.globalAlpha = firm || standing === "contradicted" ? 1 : standing === "background" ? 0.65 : 0.45 + 0.55 * sure;
+  ctx.globalAlpha = firm || standing === "contradicted" ? 1 : standing === "background" ? 0.7 : 0.55 + 0.45 * sure;
   if (standing === "unlabelled") ctx.globalAlpha = 0.85;
   stroke(ctx, path, colour, line.width, line.dash);
   ctx.globalAlpha = 1;

@@ -25,7 +25,7 @@ export class StatusBar {
 
   update(board) {
     const { bag, tool, outbox } = board;
-    const selected = board.selectedSegments();
+    const selected = board.selection.segments;
     this.middle.textContent = tool !== "select" ? HINTS[tool] : bag ? selectionText(selected, bag) || summary(bag) : "";
     const n = outbox.unsent.length;
     const readOnly = ["view", "preview"].includes(board.mode);

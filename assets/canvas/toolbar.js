@@ -86,10 +86,10 @@ export class Toolbar {
     for (const name of ["select", "box", "lasso", "redraw", "split"]) this.#press(name, tool === name);
     this.speed.value = String(SPEEDS.indexOf(player.speed));
     this.#buttons.get("play").replaceChildren(icon(ICONS[player.playing ? "stop" : "play"]));
-    this.#enable(["redraw", "split"], board.selected.length === 1);
-    this.#enable(["remove", "accept"], board.selected.length > 0);
-    this.#enable(["band"], board.selected.length > 0 || player.playing);
-    this.#enable(["merge"], board.selected.length > 1);
+    this.#enable(["redraw", "split"], board.selection.ids.length === 1);
+    this.#enable(["remove", "accept"], board.selection.ids.length > 0);
+    this.#enable(["band"], board.selection.ids.length > 0 || player.playing);
+    this.#enable(["merge"], board.selection.ids.length > 1);
     this.#enable(["previous"], board.neighbour(-1) !== null);
     this.#enable(["next"], board.neighbour(1) !== null);
   }

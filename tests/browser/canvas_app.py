@@ -1,0 +1,7 @@
+"""The app of the canvas tests: the real routes around `canvas_script`."""
+
+import streamlit as st
+
+from pages.widgets.routes import canvas_routes
+
+app = st.App("canvas_script.py", routes=canvas_routes())

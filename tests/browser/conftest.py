@@ -1,0 +1,112 @@
+"""A server on a free port and a real Chromium; screenshots of a run go to `screenshots/`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--autoplay-policy=no-user-gesture-required",
+]
+
+
+class Server:
+    """A Streamlit server of its own; it can be killed and started again on the same port."""
+
+    def __init__(self, entry: Path, env: dict[str, str], log: Path) -> None:
+        self.entry, self.env, self.log = entry, env, log
+        self.port = _free_port()
+        self.url = f"http://localhost:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Server:
+        command = [sys.executable, "-m", "streamlit", "run", str(self.entry), "--server.headless=true"]
+        command += [f"--server.port={self.port}", "--server.address=127.0.0.1"]
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "BAGTAG_THREADS": "1", **self.env}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
+        self._wait()
+        return self
+
+    def kill(self) -> None:
+        """At once, as a power cut would."""
+        if self.process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def _wait(self, seconds: float = 60.0) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with suppress(OSError), urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+            if self.process is None or self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        raise RuntimeError(f"The server did not start:\n{self.log.read_text()[-3000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """The system's Chromium; tests are skipped with a reason where there is none."""
+    api = pytest.importorskip("playwright.sync_api")
+    found = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    with api.sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=found, args=FLAGS, headless=True)
+        except api.Error as error:
+            pytest.skip(f"needs a Chromium: {error.message.splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """`start_server(entry, **env)` starts a server that ends with the test run."""
+    started: list[Server] = []
+
+    def start(entry: str | Path = "app.py", **env: str) -> Server:
+        folder = tmp_path_factory.mktemp("server")
+        env = {"BAGTAG_HOME": str(folder / "home"), **env}
+        server = Server(ROOT / entry, env, folder / "server.log")
+        started.append(server)
+        return server.start()
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+@pytest.fixture(scope="session")
+def screenshots() -> Path:
+    """Where pictures of the pages go (`BAGTAG_SCREENSHOTS`, or `screenshots/` of the project)."""
+    folder = Path(os.environ.get("BAGTAG_SCREENSHOTS", ROOT / "screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
