@@ -38,6 +38,8 @@ class BagSet:
         What a person said of a segment: a class index, `UNKNOWN` or `BACKGROUND`.
     names : B strings, optional
         What to call a bag in messages; "bag 7" when not given.
+    allow_missing : bool
+        Let NaN stand for a feature that was not measured; only models that say `handles_missing` take such bags.
     """
 
     def __init__(
@@ -48,7 +50,10 @@ class BagSet:
         classes: Sequence[str],
         labels: ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        *,
+        allow_missing: bool = False,
     ) -> None:
+        self.allow_missing = allow_missing
         self.X: NDArray[np.float64] = np.ascontiguousarray(X, dtype=np.float64)
         self.offsets: NDArray[np.int64] = np.ascontiguousarray(offsets, dtype=np.int64)
         self.tags: NDArray[np.int8] = np.ascontiguousarray(tags, dtype=np.int8)
@@ -116,6 +121,7 @@ class BagSet:
             self.classes,
             self.labels[rows],
             None if self.names is None else [self.names[bag] for bag in chosen],
+            allow_missing=self.allow_missing,
         )
 
     def replace(
@@ -129,6 +135,7 @@ class BagSet:
             self.classes,
             self.labels if labels is None else labels,
             self.names,
+            allow_missing=self.allow_missing,
         )
 
     @classmethod
@@ -154,6 +161,7 @@ class BagSet:
             first.classes,
             np.concatenate([part.labels for part in parts]),
             names,
+            allow_missing=any(part.allow_missing for part in parts),
         )
 
     def split(self, train_share: float = 0.8, *, seed: int = 0) -> tuple[BagSet, BagSet]:
@@ -219,10 +227,10 @@ class BagSet:
             )
 
     def _check_values(self) -> None:
-        finite = np.isfinite(self.X).all(axis=1)
-        if not finite.all():
-            row = int(np.argmin(finite))
-            column = int(np.argmin(np.isfinite(self.X[row])))
+        good = np.isfinite(self.X) | (np.isnan(self.X) & self.allow_missing)
+        if not good.all():
+            row = int(np.argmin(good.all(axis=1)))
+            column = int(np.argmin(good[row]))
             raise BagtagError(f"Feature {column} of segment {self._where(row)} is not a finite number.")
         if (np.abs(self.tags) > 1).any():
             bag = int(np.argmax((np.abs(self.tags) > 1).any(axis=1)))

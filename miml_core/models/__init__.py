@@ -9,6 +9,8 @@ from miml_core.models.base import Model, Progress, load_model
 
 _WHERE = {
     "ored-lr": ("miml_core.models.ored_lr", "ORedLR"),
+    "sim": ("miml_core.models.sim", "SIM"),
+    "mimm": ("miml_core.models.mimm", "MIMM"),
     "gp-probit": ("miml_core.models.gp_probit", "GPProbit"),
 }
 

@@ -36,6 +36,7 @@ class Model(ABC):
     """
 
     name: ClassVar[str]
+    handles_missing: ClassVar[bool] = False
 
     classes_: list[str]
     n_features_: int
@@ -86,6 +87,8 @@ class Model(ABC):
             raise BagtagError(
                 f"The model was trained on {self.n_features_} features a segment, not {X.shape}; train it again."
             )
+        if not self.handles_missing and np.isnan(X).any():
+            raise BagtagError(f"The {self.name} model needs every feature of every segment; some are missing.")
         return X
 
     def _check_bags(self, bags: BagSet) -> None:
