@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Bag, NeedsConfirmation, Project
-from pages.widgets.current_bag import show_bag
+from pages.widgets.current_bag import ask_for
 from pages.widgets.guard import attempt
 from pages.widgets.words import count, plain
 
@@ -24,7 +24,7 @@ def bag_actions(project: Project, chosen: list[Bag]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, (page, icon) in _PAGES.items():
             if len(chosen) == 1 and st.button(label, icon=icon, key=f"open.{label}"):
-                show_bag(project, chosen[0].id)
+                ask_for(project, chosen[0].id)
                 st.switch_page(page)
         ids = [bag.id for bag in chosen]
         st.button(

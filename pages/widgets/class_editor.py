@@ -10,12 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from miml_core.project import Class, NeedsConfirmation, Project
+from pages.widgets.canvas import RESERVED_KEYS
 from pages.widgets.dialogs import close_dialog
 from pages.widgets.guard import attempt, told
 from pages.widgets.words import count, plain
-
-RESERVED_KEYS = set("cr") | set("adelmnpsuxz") | {"0"}
-"""Streamlit's own keys and the canvas's."""
 
 
 @st.dialog("Classes", width="large", on_dismiss=close_dialog)

@@ -1,38 +1,33 @@
-"""Which bag a person is looking at: the same on every page of one project, and in the address of the page."""
+"""Which bag a person is looking at: the same on every page of one project."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
-from miml_core.project import Gone, Project
+from miml_core.project import Project
 
-_KEY = "bag.current"
-
-
-def show_bag(project: Project, bag_id: int) -> None:
-    """Look at this bag from now on."""
-    st.session_state[_KEY] = (str(project.folder), bag_id)
+_LOOKED_AT = "bag.looked_at"
+_ASKED = "bag.asked"
 
 
-def current_bag(project: Project, among: Sequence[int] | None = None) -> int | None:
-    """The bag to show: the one last looked at if it is still there, else the first of `among` (or of the project)."""
-    folder, bag_id = st.session_state.get(_KEY, (None, None))
-    if folder == str(project.folder) and bag_id is not None and _exists(project, bag_id):
-        return int(bag_id)
-    first = among[0] if among else None
-    if first is None:
-        page = project.list_bags(limit=1)
-        first = page.bags[0].id if page.bags else None
-    if first is not None:
-        show_bag(project, first)
-    return first
+def look_at(project: Project, bag_id: int) -> None:
+    """Remember where the person is."""
+    st.session_state[_LOOKED_AT] = (str(project.folder), bag_id)
 
 
-def _exists(project: Project, bag_id: int) -> bool:
-    try:
-        project.bag(bag_id)
-    except Gone:
-        return False
-    return True
+def ask_for(project: Project, bag_id: int) -> None:
+    """The next page shows this bag, whether or not its list would have it."""
+    st.session_state[_ASKED] = (str(project.folder), bag_id)
+    look_at(project, bag_id)
+
+
+def asked_bag(project: Project) -> int | None:
+    """The bag asked for, once."""
+    folder, bag_id = st.session_state.pop(_ASKED, (None, None))
+    return bag_id if folder == str(project.folder) else None
+
+
+def current_bag(project: Project, among: list[int]) -> int:
+    """The bag to show: the one last looked at if the list has it, else the first of the list."""
+    folder, bag_id = st.session_state.get(_LOOKED_AT, (None, None))
+    return bag_id if folder == str(project.folder) and bag_id in among else among[0]

@@ -6,81 +6,116 @@ import inspect
 import re
 import types
 import typing
+from dataclasses import dataclass
 from typing import Any, Literal, Union
 
 import streamlit as st
 
 from miml_core.models import MODELS
+from pages.widgets.model_words import proposed
+from pages.widgets.words import plain
 
 _HIDDEN = {"self", "seed", "random_state", "n_threads", "verbose"}
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", re.DOTALL | re.MULTILINE)
+_ENTRY = re.compile(r"^(\w[\w, ]*?)(?: ?: ?([^\n]*))?\n((?:[ \t]+[^\n]*\n?|\n)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What can be said of one parameter of a model."""
+
+    name: str
+    default: Any
+    kinds: tuple[Any, ...]
+    choices: tuple[Any, ...]
+    doc: str | None
+
+    @property
+    def label(self) -> str:
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def help(self) -> str | None:
+        return plain(self.doc) if self.doc else None
+
+    @property
+    def takes_number(self) -> bool:
+        return any(kind in (int, float) for kind in self.kinds)
 
 
 def expert_panel(model: str, *, key: str) -> dict[str, Any]:
-    """Draw a control for each parameter; answers those that differ from the default."""
+    """Draw a control for each parameter; answers those that differ from the constructor's defaults."""
     chosen = {}
-    documented = parameter_docs(MODELS[model])
-    with st.grid(3, min_column_width=200):
-        for name, (kind, default) in parameters(MODELS[model]).items():
-            value = _control(name, kind, default, documented.get(name), key=f"{key}.{model}.{name}")
-            if value != default:
-                chosen[name] = value
+    offered = proposed(model)
+    with st.grid(3, min_column_width=180):
+        for one in parameters(MODELS[model]):
+            value = _control(one, offered.get(one.name, one.default), key=f"{key}.{model}.{one.name}")
+            if value != one.default:
+                chosen[one.name] = value
     return chosen
 
 
-def parameters(model: type) -> dict[str, tuple[Any, Any]]:
-    """Name -> (annotation, default) of what the constructor takes, without what other controls decide."""
+def parameters(model: type) -> list[Parameter]:
+    """What the constructor takes, without what other controls decide."""
     hints = typing.get_type_hints(model.__init__)
-    signature = inspect.signature(model.__init__)
-    return {
-        name: (hints.get(name, type(one.default)), one.default)
-        for name, one in signature.parameters.items()
-        if name not in _HIDDEN and one.default is not inspect.Parameter.empty
-    }
+    documented = _documented(model)
+    found = []
+    for name, one in inspect.signature(model.__init__).parameters.items():
+        if name in _HIDDEN or one.default is inspect.Parameter.empty:
+            continue
+        kind, (type_words, doc) = hints.get(name, type(one.default)), documented.get(name, ("", None))
+        found.append(Parameter(name, one.default, _parts(kind), _choices(kind, one.default, type_words), doc))
+    return found
 
 
-def parameter_docs(model: type) -> dict[str, str]:
-    """Name -> what the class's documentation says of the parameter (numpydoc's `Parameters`)."""
-    text = inspect.getdoc(model) or ""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", text, re.DOTALL | re.MULTILINE)
-    docs: dict[str, str] = {}
-    if section:
-        for entry in re.finditer(r"^(\w[\w, ]*?)(?: ?:[^\n]*)?\n((?:[ \t]+[^\n]*\n?|\n)*)", section[1], re.MULTILINE):
-            for name in entry[1].split(","):
-                docs[name.strip()] = " ".join(entry[2].split())
+def _documented(model: type) -> dict[str, tuple[str, str | None]]:
+    """Name -> (type, description) of the class's documentation (numpydoc's `Parameters`)."""
+    section = _SECTION.search(inspect.getdoc(model) or "")
+    docs: dict[str, tuple[str, str | None]] = {}
+    for entry in _ENTRY.finditer(section[1]) if section else ():
+        for name in entry[1].split(","):
+            docs[name.strip()] = (entry[2] or "", " ".join(entry[3].split()) or None)
     return docs
 
 
-def _control(name: str, kind: Any, default: Any, doc: str | None, *, key: str) -> Any:
-    label = name.replace("_", " ").capitalize()
-    options = _choices(kind)
-    if isinstance(default, bool):
-        return st.toggle(label, default, help=doc, key=key)
-    if isinstance(default, int):
-        return int(st.number_input(label, value=default, step=1, help=doc, key=key))
-    if isinstance(default, float):
-        return float(st.number_input(label, value=default, format="%g", help=doc, key=key))
-    if options:
-        return st.selectbox(label, options, options.index(default), help=doc, key=key)
-    if _may_be_number(kind):
-        placeholder = "automatic" if default in (None, "auto") else str(default)
-        value = st.number_input(label, value=None, placeholder=placeholder, format="%g", help=doc, key=key)
-        return default if value is None else _number(value, kind)
-    st.text_input(label, str(default), disabled=True, help=doc, key=key)
-    return default
-
-
-def _choices(kind: Any) -> list[Any]:
-    """The values of a Literal, unless a number may be given as well."""
-    return list(typing.get_args(kind)) if typing.get_origin(kind) is Literal else []
-
-
-def _may_be_number(kind: Any) -> bool:
-    return any(part in (int, float) for part in _parts(kind))
-
-
-def _number(value: float, kind: Any) -> float | int:
-    return int(value) if float not in _parts(kind) else float(value)
+def _choices(kind: Any, default: Any, type_words: str) -> tuple[Any, ...]:
+    """The values of a Literal, or those that the documentation of a text names in quotes."""
+    if typing.get_origin(kind) is Literal:
+        return typing.get_args(kind)
+    if str not in _parts(kind) or float in _parts(kind):
+        return ()
+    named = re.findall(r"[\"']([^\"']+)[\"']", type_words)
+    none = [None] if type(None) in _parts(kind) else []
+    return tuple(dict.fromkeys([default, *none, *named])) if named else ()
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if typing.get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _control(one: Parameter, offered: Any, *, key: str) -> Any:
+    if isinstance(one.default, bool):
+        return st.toggle(one.label, offered, help=one.help, key=key)
+    if one.choices:
+        choices = list(one.choices)
+        return st.selectbox(
+            one.label,
+            choices,
+            choices.index(offered),
+            format_func=lambda choice: "none" if choice is None else str(choice),
+            help=one.help,
+            key=key,
+        )
+    if isinstance(one.default, int):
+        return int(st.number_input(one.label, value=offered, step=1, help=one.help, key=key))
+    if isinstance(one.default, float):
+        return float(st.number_input(one.label, value=float(offered), format="%g", help=one.help, key=key))
+    if one.takes_number:
+        value = st.number_input(one.label, value=None, placeholder="automatic", format="%g", help=one.help, key=key)
+        return one.default if value is None else _number(value, one)
+    st.text_input(one.label, str(one.default), disabled=True, help=one.help, key=key)
+    return one.default
+
+
+def _number(value: float, one: Parameter) -> float | int:
+    return float(value) if float in one.kinds else int(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from miml_core import BagtagError
@@ -22,6 +24,7 @@ PAGES = {
 }
 
 _GO = "frame.go"
+_STYLES = Path(__file__).resolve().parents[2] / "assets" / "app.css"
 
 
 def go_to(page: str) -> None:
@@ -31,6 +34,7 @@ def go_to(page: str) -> None:
 
 def frame() -> None:
     """Run the page that is asked for; without an open project there is only the welcome."""
+    st.html(_STYLES)
     project = _project_or_reason()
     if project is None:
         st.navigation([st.Page("pages/welcome.py", title="Welcome", default=True)], position="hidden").run()
@@ -42,8 +46,7 @@ def frame() -> None:
     page.run()
     with told():
         show_dialogs(project)
-        with st.bottom:
-            job_strip(project)
+        job_strip(project)
 
 
 def _project_or_reason() -> Project | None:

@@ -19,10 +19,10 @@ _OVER = "jobs.over"
 
 
 def job_strip(project: Project) -> None:
-    """Draw the strip and keep it up to date."""
-    active = project.jobs(active=True)
-    pace = _BUSY_SECONDS if active else _IDLE_SECONDS
-    st.fragment(_strip, run_every=pace)(project)
+    """Draw the strip and keep it up to date; while there is nothing to show it takes no room."""
+    busy = bool(project.jobs(active=True) or st.session_state.get(_OVER))
+    with st.bottom if busy else st.container():
+        st.fragment(_strip, run_every=_BUSY_SECONDS if busy else _IDLE_SECONDS)(project)
 
 
 def forget_jobs() -> None:

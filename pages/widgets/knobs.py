@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from miml_core.project import Project
+
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
     from miml_core.media.spectrogram import SpectrogramSettings
@@ -20,6 +22,11 @@ _LEVELS = {
     "pcen": "following the background (PCEN)",
 }
 _KEYS = "knob."
+
+
+def knobs(project: Project) -> InstanceSettings:
+    """The knobs of the project's kind of media, at what is stored until they are turned."""
+    return sound_knobs(project.settings)
 
 
 def sound_knobs(stored: InstanceSettings) -> InstanceSettings:

@@ -12,23 +12,15 @@ PER_PAGE = 25
 
 
 def paging(project: Project, choice: BagChoice, *, key: str = "library") -> BagPage:
-    """The bags of the page that is turned to; a changed search begins at the first page."""
-    asked = st.session_state.get(f"{key}.page", 1)
-    if st.session_state.get(f"{key}.choice") != choice:
+    """The bags of the page that is turned to; a changed search, or a list that got shorter, begins at the first."""
+    total = project.list_bags(**choice.to_dict(), limit=1).total
+    n_pages = max(1, -(-total // PER_PAGE))
+    if st.session_state.get(f"{key}.choice") != choice or st.session_state.get(f"{key}.page", 1) > n_pages:
         st.session_state[f"{key}.choice"] = choice
-        asked = 1
-    page = _load(project, choice, asked)
-    n_pages = max(1, -(-page.total // PER_PAGE))
-    if asked > n_pages:
-        asked = n_pages
-        page = _load(project, choice, asked)
-    st.session_state[f"{key}.page"] = asked
+        st.session_state.pop(f"{key}.page", None)
+    number = 1
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.caption(count(page.total, "bag"), width="content")
+        st.caption(count(total, "bag"), width="content")
         if n_pages > 1:
-            st.pagination(n_pages, key=f"{key}.page", max_visible_pages=7)
-    return page
-
-
-def _load(project: Project, choice: BagChoice, number: int) -> BagPage:
+            number = st.pagination(n_pages, key=f"{key}.page", max_visible_pages=7, persist_state="session")
     return project.list_bags(**choice.to_dict(), offset=PER_PAGE * (number - 1), limit=PER_PAGE)

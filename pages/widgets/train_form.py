@@ -43,5 +43,7 @@ def start_training(
     """Queue a training; without a model, one like the current run (or the default)."""
     if model is None:
         run = project.current_run()
-        model, params = (run.model, run.params) if run else (model_words.DEFAULT, {})
+        model, params = (
+            (run.model, run.params) if run else (model_words.DEFAULT, model_words.proposed(model_words.DEFAULT))
+        )
     project.start_job("train", {"model": model, "params": params or {}, **more})

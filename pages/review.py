@@ -1,0 +1,66 @@
+"""Review: look at what the model says, correct it, see it get better."""
+
+import streamlit as st
+
+from pages.widgets.accuracy import accuracy_panel
+from pages.widgets.canvas import canvas
+from pages.widgets.current_bag import look_at
+from pages.widgets.empty import empty
+from pages.widgets.guard import told
+from pages.widgets.hints import hint
+from pages.widgets.retrain import retrain_button
+from pages.widgets.review_queue import choose_order, keep_place, place_in, review_items, top_up
+from pages.widgets.segment_panel import segment_panel
+from pages.widgets.session import the_project
+
+project = the_project()
+
+
+@st.fragment
+def desk(order: str, class_id: int | None) -> None:
+    """Canvas and side panel: what happens on the canvas runs only this."""
+    items = review_items(project, order, class_id)
+    bag_id, segment_id = place_in(items)
+    picture, side = st.columns([7, 2], gap="small")
+    with picture:
+        state = canvas(
+            project,
+            bag_id,
+            segment_id=segment_id,
+            mode="review",
+            queue=items,
+            sampled=order == "random",
+            height=400,
+            key="review.canvas",
+        )
+    with side:
+        segment_panel(project, state.segment_id)
+        accuracy_panel(project)
+        retrain_button(project, run)
+    look_at(project, state.bag_id)
+    keep_place(state.bag_id, state.segment_id)
+    top_up(project, order, class_id, items)
+
+
+with told():
+    run = project.current_run()
+    if run is None:
+        empty(
+            "There is nothing to review yet",
+            "Tag some bags and train a model: its predictions are reviewed here.",
+            icon="fact_check",
+            page="pages/train.py",
+            link="Train a model",
+        )
+    else:
+        hint(
+            project,
+            "review",
+            "Press **Enter** to accept a prediction, **1 – 9** to correct it, **Space** to hear it, **N** for the "
+            "next. After a few corrections press *Retrain* and go on.",
+        )
+        order, class_id = choose_order(project)
+        if review_items(project, order, class_id):
+            desk(order, class_id)
+        else:
+            empty("Nothing left in this list", "Choose another list above, or press *New list*.", icon="done_all")

@@ -1,0 +1,55 @@
+"""Segment: turn the knobs, see at once what they would find, apply them; or draw by hand."""
+
+import streamlit as st
+
+from pages.widgets.apply_settings import apply_settings
+from pages.widgets.canvas import canvas
+from pages.widgets.current_bag import look_at
+from pages.widgets.empty import empty
+from pages.widgets.guard import told
+from pages.widgets.hints import hint
+from pages.widgets.knobs import knobs
+from pages.widgets.learn_segmenter import learn_segmenter
+from pages.widgets.preview import preview
+from pages.widgets.segment_queue import bags_to_segment
+from pages.widgets.session import the_project
+from pages.widgets.words import count
+
+project = the_project()
+
+
+@st.fragment
+def desk() -> None:
+    """Knobs and the two canvases: turning a knob runs only this."""
+    bags, start = bags_to_segment(project)
+    turned = knobs(project)
+    stored, tried = st.columns(2, gap="small")
+    with stored:
+        st.markdown("**Stored** · draw, merge, split and delete here")
+        state = canvas(project, start, mode="segment", queue=bags, height=300, key="segment.canvas")
+    look_at(project, state.bag_id)
+    with tried, told():
+        name, found = preview(project, project.bag(state.bag_id), turned)
+        st.markdown(f"**With these knobs** · {count(found, 'segment')}")
+        canvas(project, state.bag_id, mode="preview", preview=name, height=300, key="segment.preview")
+    apply_settings(project, state.bag_id, turned)
+
+
+with told():
+    if project.progress().n_bags == 0:
+        empty(
+            "There is nothing to segment yet",
+            "Add recordings or pictures first.",
+            icon="graphic_eq",
+            page="pages/library.py",
+            link="Library",
+        )
+    else:
+        hint(
+            project,
+            "segment",
+            "Segments are found by themselves: what stands out of the background. Turn **Sensitivity** and watch the "
+            "right side; wrong ones do little harm, missing ones cannot be labelled.",
+        )
+        desk()
+        learn_segmenter(project)

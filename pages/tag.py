@@ -1,0 +1,52 @@
+"""Tag: one bag after another, fast by keyboard."""
+
+import streamlit as st
+
+from pages.widgets.canvas import canvas
+from pages.widgets.current_bag import current_bag, look_at
+from pages.widgets.dialogs import dialog_button
+from pages.widgets.empty import empty
+from pages.widgets.guard import told
+from pages.widgets.hints import hint
+from pages.widgets.session import the_project
+from pages.widgets.tag_queue import choose_bags
+
+project = the_project()
+
+
+@st.fragment
+def desk(bags: list[int], play: bool) -> None:
+    """The canvas with its tags: what happens there runs only this."""
+    state = canvas(
+        project, current_bag(project, bags), mode="tag", queue=bags, autoplay=play, height=380, key="tag.canvas"
+    )
+    look_at(project, state.bag_id)
+
+
+with told():
+    hint(
+        project,
+        "tag",
+        "Say what can be heard, not where: type **/** and a few letters, or the tag's number. **Enter** finishes the "
+        "bag and brings the next; **0** means nothing here; **U** means you are not sure about the rest.",
+    )
+    bags, play = choose_bags(project)
+    if bags:
+        desk(bags, play)
+        dialog_button("Classes", "classes", icon=":material/label:")
+    elif project.progress().n_bags:
+        empty(
+            "Every bag is finished",
+            "Look at all of them above, or train a model.",
+            icon="done_all",
+            page="pages/train.py",
+            link="Train a model",
+        )
+    else:
+        empty(
+            "There is nothing to tag yet",
+            "Add recordings or pictures first.",
+            icon="sell",
+            page="pages/library.py",
+            link="Library",
+        )

@@ -1,0 +1,64 @@
+"""Apply the knobs: to this bag, to all that nobody has reviewed, or to all - after saying what that would touch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from miml_core.project import Project, ResegmentPreview
+from pages.widgets.knobs import forget_knobs
+from pages.widgets.words import count
+
+if TYPE_CHECKING:
+    from miml_core.instances import InstanceSettings
+
+_SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
+
+
+def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> None:
+    """One row of buttons; the ones that reach far ask first."""
+    changed = turned != project.settings
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("**Apply**", width="content")
+        with st.popover("To this bag", icon=":material/crop_free:"):
+            _ask(project, turned, bags=[bag_id], scope="all", key="this")
+        for scope, label in _SCOPES.items():
+            with st.popover(label, icon=":material/select_all:"):
+                _ask(project, turned, bags=None, scope=scope, key=scope)
+        if changed:
+            st.button("Back to what is stored", icon=":material/undo:", type="tertiary", on_click=forget_knobs)
+        behind = project.progress().n_bags - project.progress().n_segmented
+        if behind and not changed:
+            st.caption(f"{count(behind, 'bag')} not segmented with these settings yet.", width="content")
+
+
+def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, scope: str, key: str) -> None:
+    touched = project.preview_resegment(bags, scope=scope)
+    for sentence in consequences(touched):
+        st.markdown(f"- {sentence}")
+    if st.button("Find segments", type="primary", key=f"apply.{key}", disabled=not touched.n_bags):
+        project.set_settings(turned)
+        params = {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags}
+        project.start_job("segment", params)
+        st.rerun()
+
+
+def consequences(touched: ResegmentPreview) -> list[str]:
+    """What finding segments anew does to people's work, in sentences."""
+    if not touched.n_bags:
+        return ["There is no bag this would apply to."]
+    said = [f"Segments of {count(touched.n_bags, 'bag')} are found anew."]
+    if touched.n_kept_as_drawn:
+        said.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
+    if touched.n_reviewed:
+        said.append(
+            f"{count(touched.n_reviewed, 'checked segment')}: each keeps its label where a new segment covers it."
+        )
+    if touched.n_at_risk:
+        said.append(
+            f":orange[**{count(touched.n_at_risk, 'label')}**] of checked segments will be lost where none does."
+        )
+    elif not touched.n_reviewed:
+        said.append("No corrections are touched.")
+    return said

@@ -1,0 +1,106 @@
+"""What to export, in which format, where to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from miml_core.exchange import FORMATS, Format, SegmentRow
+from miml_core.project import Project
+from pages.widgets.folder_chooser import folder_chooser
+from pages.widgets.places import allowed_roots, inside
+
+WHAT = {
+    "confirmed": "What people confirmed",
+    "predicted": "Confirmed and predicted",
+    "all": "All segments",
+}
+_EXPLAINED = {
+    "confirmed": "Segments that a person corrected or accepted, with the label that person gave.",
+    "predicted": "Those, and what the current run predicts with at least the probability you set.",
+    "all": "Every segment; those nobody has spoken of have no label.",
+}
+_ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What an export needs to know, besides where it goes."""
+
+    format: Format
+    what: str
+    min_probability: float
+
+    def params(self, target: Path) -> dict[str, object]:
+        """The parameters of the export job."""
+        return {
+            "format": self.format.name,
+            "what": self.what,
+            "min_probability": self.min_probability,
+            "path": str(target),
+        }
+
+
+def choose_export(project: Project) -> Choice:
+    """Format, what, and how sure a prediction has to be."""
+    fitting = {name: one for name, one in FORMATS.items() if project.kind in one.kinds}
+    name = st.selectbox(
+        "Format",
+        list(fitting),
+        format_func=lambda one: fitting[one].title,
+        key="export.format",
+        persist_state="session",
+        required=True,
+    )
+    st.caption(
+        f"{'A folder of files, one a recording' if fitting[name].many_files else 'One file'}. {fitting[name].keeps}"
+    )
+    what = st.radio("What", list(WHAT), format_func=WHAT.__getitem__, key="export.what", persist_state="session")
+    st.caption(_EXPLAINED[what])
+    least = 0.0
+    if what == "predicted":
+        least = st.slider("Predicted with at least", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
+    return Choice(fitting[name], what, least)
+
+
+def export_preview(project: Project, choice: Choice) -> bool:
+    """The first rows; answers whether there are any."""
+    rows = project.export_rows(choice.what, min_probability=choice.min_probability, limit=_ROWS_SHOWN)
+    if not rows:
+        return False
+    st.dataframe(pd.DataFrame([_row(row) for row in rows]), hide_index=True, height=330, alt="First rows of the export")
+    st.caption(f"The first {len(rows)} rows." if len(rows) == _ROWS_SHOWN else f"All {len(rows)} rows.")
+    return True
+
+
+def export_target(project: Project, choice: Choice) -> Path | None:
+    """Where the files go: a new name in the chosen folder, so that nothing is overwritten."""
+    start = project.folder / "exports"
+    start.mkdir(exist_ok=True)
+    folder = folder_chooser("Folder", key="export.folder", start=start, project_folder=project.folder)
+    return None if folder is None else inside(_name(folder, choice.format), allowed_roots(project.folder))
+
+
+def _name(folder: Path, chosen: Format) -> Path:
+    stem = f"{chosen.name}-{datetime.now():%Y-%m-%d-%H%M%S}"
+    return folder / (stem if chosen.many_files else stem + chosen.extensions[0])
+
+
+def _row(row: SegmentRow) -> dict[str, object]:
+    place: dict[str, object]
+    if row.kind == "sound":
+        place = {"From (s)": row.start_s, "To (s)": row.end_s, "Low (Hz)": row.low_hz, "High (Hz)": row.high_hz}
+    else:
+        place = dict(zip(("Left", "Top", "Right", "Bottom"), row.box or (None,) * 4))
+    return {
+        "File": row.file,
+        "Label": row.label or ("background" if row.status == "background" else ""),
+        "Status": row.status,
+        "Probability": row.probability,
+        **place,
+        "Said by": row.who,
+    }

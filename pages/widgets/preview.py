@@ -1,0 +1,43 @@
+"""Segments as the knobs would find them, on the bag being looked at, before anything is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from miml_core.project import Bag, Project
+from pages.widgets.routes.images import BagImage, sound_image
+from pages.widgets.routes.previews import keep_preview
+
+if TYPE_CHECKING:
+    from miml_core.instances import InstanceSettings
+    from miml_core.media.grid import Grid
+    from miml_core.segments.regions import Region
+
+_KEY = "segment.tried"
+
+
+def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str, int]:
+    """(name for the canvas, number of segments); tried again only when the bag or a knob has changed."""
+    tried_for = (str(project.folder), bag.id, bag.thumbnail_key, repr(settings))
+    kept = st.session_state.get(_KEY)
+    if kept is None or kept[0] != tried_for:
+        grid, regions, image = _try(project.media_path(bag.id), project.kind, bag, settings)
+        kept = (tried_for, keep_preview(project, bag.id, grid, regions, image), len(regions))
+        st.session_state[_KEY] = kept
+    return kept[1], kept[2]
+
+
+def _try(path: Path, kind: str, bag: Bag, settings: InstanceSettings) -> tuple[Grid, list[Region], BagImage | None]:
+    if kind == "sound":
+        from miml_core.media.spectrogram import read_spectrogram
+        from miml_core.segments.acoustic import find_sound_segments
+
+        spectrogram = read_spectrogram(path, bag.start, bag.end, settings.spectrogram, settings.channel)
+        found = find_sound_segments(spectrogram, settings.segments)
+        return spectrogram.grid, found, sound_image(spectrogram, settings.spectrogram)
+    from miml_core.media.image import open_image
+
+    raise NotImplementedError(open_image)
