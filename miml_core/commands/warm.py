@@ -12,6 +12,7 @@ import time
 
 MODULES_WITH_KERNELS = [
     "miml_core.posterior",
+    "miml_core.models.sim",
     "miml_core.models.gp_probit",
 ]
 

@@ -1,0 +1,57 @@
+"""Scores turned into probabilities, for models that learn a ranking and not a likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.bags import BagSet
+from miml_core.posterior import bag_posterior
+
+Array = NDArray[np.float64]
+
+LEAK = 1e-3
+"""Probability that a tag is true without a segment of it; above 0, so that no bag is impossible."""
+
+_MOST_TAGS = 12
+_MOST_BAGS = 2000
+
+
+def log_softmax(scores: Array) -> Array:
+    """(N, C) log of the normalised exponentials of each row."""
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def explainable(bags: BagSet) -> NDArray[np.bool_]:
+    """(B,) bags that leave some class for their segments; one tagged as having nothing leaves none."""
+    return np.any(bags.tags >= 0, axis=1)
+
+
+def fit_temperature(scores: Array, bags: BagSet, *, seed: int = 0) -> float:
+    """The t for which softmax(scores / t) makes the bags' tags and labels most likely.
+
+    Found on at most 2 000 of the bags that say anything; large tag sets, which cost most and tell little more, are
+    left out. One number cannot overfit, so the training bags serve.
+    """
+    n_required = (bags.tags > 0).sum(axis=1)
+    telling = explainable(bags) & (bags.tags < 0).any(axis=1) & (n_required <= _MOST_TAGS)
+    usable = np.flatnonzero(telling)
+    if not len(usable):
+        return 1.0
+    chosen = np.zeros(bags.n_bags, dtype=bool)
+    chosen[np.random.default_rng(seed).permutation(usable)[:_MOST_BAGS]] = True
+    scores, bags = scores[chosen[bags.bag_of]], bags[chosen]
+    spread = float(scores.std())
+    if not spread > 0:
+        return 1.0
+
+    from scipy.optimize import minimize_scalar
+
+    def loss(log_temperature: float) -> float:
+        log_prior = log_softmax(scores / np.exp(log_temperature))
+        return -float(bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=LEAK).log_likelihood.sum())
+
+    middle = np.log(spread)
+    found = minimize_scalar(loss, bounds=(middle - 6.0, middle + 6.0), method="bounded", options={"xatol": 0.02})
+    return float(np.exp(found.x))

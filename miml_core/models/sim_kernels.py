@@ -1,0 +1,133 @@
+"""The compiled loops of Support Instance Machines: support instances, losses and subgradients, bag by bag.
+
+A tag is +1 (present), -1 (absent) or 0 (not known: takes no part). Every loop takes a range of bags, so that ranges
+can be given to threads.
+"""
+
+import numpy as np
+from numba import njit
+
+_SUMS_MAY_BE_REORDERED = {"reassoc", "contract"}  # lets dot products use the processor's vector units
+
+@njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
+def fill_supports(X, offsets, tags, candidate, scores, soft, first, last, supports):
+    """Support instances of bags `first` to `last`: eq. 7 (max), or eq. 9, 10 and 65 (softmax).
+
+    `candidate[row, c]` says whether a segment may support class c where its bag has that tag; in bags without the
+    tag every segment may.
+    """
+    for bag in range(first, last):
+        start, stop = offsets[bag], offsets[bag + 1]
+        for c in range(tags.shape[1]):
+            supports[bag, c] = 0.0
+            if tags[bag, c] == 0:
+                continue
+            best = _best_row(scores, candidate, start, stop, c, tags[bag, c])
+            if soft:
+                _average_row(X, scores, candidate, start, stop, c, tags[bag, c], scores[best, c], supports[bag, c])
+            else:
+                supports[bag, c] = X[best]
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
+def _best_row(scores, candidate, start, stop, c, tag):
+    best = -1
+    for row in range(start, stop):
+        if (tag < 0 or candidate[row, c]) and (best < 0 or scores[row, c] > scores[best, c]):
+            best = row
+    return best
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
+def _average_row(X, scores, candidate, start, stop, c, tag, top, out):
+    total = 0.0
+    for row in range(start, stop):
+        if tag < 0 or candidate[row, c]:
+            weight = np.exp(scores[row, c] - top)
+            total += weight
+            for f in range(X.shape[1]):
+                out[f] += weight * X[row, f]
+    for f in range(X.shape[1]):
+        out[f] /= total
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
+def add_fixed_supports(supports, tags, weight, W, rank, first, last, V):
+    """Loss of eq. 26 (rank) or 31 (Hamming) over a range of bags; its subgradient, eq. 27 or 32, is added to V."""
+    n_classes, n_features = W.shape
+    scores = np.empty(n_classes)
+    pull = np.empty(n_classes)
+    loss = 0.0
+    for bag in range(first, last):
+        for c in range(n_classes):
+            if tags[bag, c] != 0:
+                total = 0.0
+                for f in range(n_features):
+                    total += W[c, f] * supports[bag, c, f]
+                scores[c] = total
+        loss += _pulls(scores, tags[bag], weight[bag], rank, pull)
+        for c in range(n_classes):
+            if pull[c] != 0.0:
+                for f in range(n_features):
+                    V[c, f] += pull[c] * supports[bag, c, f]
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
+def add_moving_supports(X, offsets, segment_scores, supports, tags, weight, W, rank, first, last, V):
+    """Loss and subgradient of CCCP's convex problem, eq. 25 and 29 (Algorithm 3).
+
+    Present tags keep the support instances of the outer iteration; absent ones take the segment that scores highest
+    under W now. `segment_scores` is X W'.
+    """
+    n_classes, n_features = W.shape
+    scores = np.empty(n_classes)
+    pull = np.empty(n_classes)
+    best = np.empty(n_classes, dtype=np.int64)
+    loss = 0.0
+    for bag in range(first, last):
+        _moving_scores(offsets[bag], offsets[bag + 1], segment_scores, supports[bag], tags[bag], W, scores, best)
+        loss += _pulls(scores, tags[bag], weight[bag], rank, pull)
+        for c in range(n_classes):
+            if pull[c] != 0.0:
+                support = supports[bag, c] if tags[bag, c] > 0 else X[best[c]]
+                for f in range(n_features):
+                    V[c, f] += pull[c] * support[f]
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
+def _moving_scores(start, stop, segment_scores, supports, tags, W, scores, best):
+    for c in range(len(tags)):
+        if tags[c] > 0:
+            total = 0.0
+            for f in range(W.shape[1]):
+                total += W[c, f] * supports[c, f]
+            scores[c] = total
+        else:
+            best[c] = start
+            scores[c] = segment_scores[start, c]
+    for row in range(start + 1, stop):
+        for c in range(len(tags)):
+            if tags[c] < 0 and segment_scores[row, c] > scores[c]:
+                best[c] = row
+                scores[c] = segment_scores[row, c]
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
+def _pulls(scores, tags, weight, rank, pull):
+    """One bag's loss and its derivative in the bag's scores; `weight` is beta_i of eq. 5, or 1 / nc of eq. 30."""
+    pull[:] = 0.0
+    loss = 0.0
+    for j in range(len(tags)):
+        if not rank and tags[j] != 0 and tags[j] * scores[j] < 1.0:
+            loss += 1.0 - tags[j] * scores[j]
+            pull[j] = -weight * tags[j]
+        if not rank or tags[j] <= 0:
+            continue
+        for k in range(len(tags)):
+            if tags[k] < 0 and 1.0 + scores[k] - scores[j] > 0.0:
+                loss += 1.0 + scores[k] - scores[j]
+                pull[j] -= weight
+                pull[k] += weight
+    return weight * loss

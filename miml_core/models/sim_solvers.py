@@ -1,0 +1,243 @@
+"""How Support Instance Machines are trained: Briggs, Fern, Raich and Lou (2013), Algorithms 1 to 5.
+
+Both optimisers repeat two steps: choose the support instances, then solve a convex problem by projected subgradient
+descent. They differ in what stays fixed in the convex problem: the heuristic holds every support instance (eq. 26),
+CCCP only those of the present tags (eq. 25), which makes the problem an upper bound of the objective that touches it
+at the current weights, so that the objective never rises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.bags import UNKNOWN, BagSet
+from miml_core.models import sim_kernels
+from miml_core.threads import run_in_threads
+
+Array = NDArray[np.float64]
+Loss = Literal["rank", "hamming"]
+Aggregate = Literal["max", "softmax"]
+Convex = Callable[[Array], tuple[float, Array]]
+"""Weights -> value and a subgradient of a convex problem."""
+
+_BLOCK_WORK = 1_000_000
+"""Multiplications in one block of bags. Blocks, not threads, are what is summed, so that the number of threads does
+not change the result; a set of one block is too small to gain from threads."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Bags as the loss sees them: rescaled segments, tags that take part, weights of the bags."""
+
+    X: Array
+    offsets: NDArray[np.int64]
+    tags: NDArray[np.int8]
+    candidate: NDArray[np.bool_]
+    weight: Array
+    loss: Loss
+    aggregate: Aggregate
+
+    @classmethod
+    def of(cls, bags: BagSet, X: Array, loss: Loss, aggregate: Aggregate) -> Problem:
+        """Bags with corrections become a problem of bags alone.
+
+        A corrected segment joins as a bag of its own, whose only present tag is the label given and whose every
+        other tag is absent: the loss then asks for that label to win on that very segment. In the bag it came from
+        it supports no other present tag, and where a present tag has corrected segments only they support it. A
+        segment said to be background supports no present tag. A present tag that is left without a segment takes
+        no part in its bag.
+        """
+        tags, labels = bags.tags.copy(), bags.labels
+        named = np.flatnonzero(labels >= 0)
+        tags[bags.bag_of[named], labels[named]] = 1
+        candidate = np.repeat((labels == UNKNOWN)[:, None], bags.n_classes, axis=1)
+        if len(named):
+            has_named = np.zeros(tags.shape, dtype=bool)
+            has_named[bags.bag_of[named], labels[named]] = True
+            candidate &= ~has_named[bags.bag_of]
+            candidate[named, labels[named]] = True
+        supported = np.logical_or.reduceat(candidate, bags.offsets[:-1], axis=0)
+        tags[(tags > 0) & ~supported] = 0
+        single = np.full((len(named), bags.n_classes), -1, dtype=np.int8)
+        single[np.arange(len(named)), labels[named]] = 1
+        tags = np.concatenate([tags, single])
+        return cls(
+            X=np.concatenate([X, X[named]]),
+            offsets=np.concatenate([bags.offsets, bags.n_segments + 1 + np.arange(len(named))]),
+            tags=tags,
+            candidate=np.concatenate([candidate, candidate[named]]),
+            weight=_bag_weights(tags, loss),
+            loss=loss,
+            aggregate=aggregate,
+        )
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether there is anything to learn from."""
+        return bool(self.weight.any())
+
+    # support instances and losses
+
+    def average_supports(self) -> Array:
+        """(B, C, d) the mean of each bag's segments, where training starts (Appendix 2): the softmax of zero scores."""
+        return self._supports(np.zeros(self.tags.shape[1:] + self.X.shape[1:]), soft=True)
+
+    def supports(self, W: Array) -> Array:
+        """(B, C, d) support instances under the weights W, eq. 7 or eq. 10."""
+        return self._supports(W, soft=self.aggregate == "softmax")
+
+    def _supports(self, W: Array, *, soft: bool) -> Array:
+        scores = self.X @ W.T
+        out = np.empty((*self.tags.shape, self.X.shape[1]))
+
+        def work(_: int, first: int, last: int) -> None:
+            sim_kernels.fill_supports(
+                self.X, self.offsets, self.tags, self.candidate, scores, soft, first, last, out
+            )
+
+        self._over_blocks(work)
+        return out
+
+    def loss_at(self, supports: Array, W: Array) -> tuple[float, Array]:
+        """Unregularised loss with every support instance held, eq. 26 or 31, and its subgradient, eq. 27 or 32."""
+
+        def add(first: int, last: int, V: Array) -> float:
+            return sim_kernels.add_fixed_supports(
+                supports, self.tags, self.weight, W, self.loss == "rank", first, last, V
+            )
+
+        return self._sum_over_blocks(add, W.shape)
+
+    def cccp_loss_at(self, supports: Array, W: Array) -> tuple[float, Array]:
+        """Unregularised loss with the supports of present tags held, eq. 25, and its subgradient, eq. 29."""
+        scores = self.X @ W.T
+
+        def add(first: int, last: int, V: Array) -> float:
+            return sim_kernels.add_moving_supports(
+                self.X, self.offsets, scores, supports, self.tags, self.weight, W, self.loss == "rank", first, last, V
+            )
+
+        return self._sum_over_blocks(add, W.shape)
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        size = max(1, _BLOCK_WORK // (self.tags.shape[1] * self.X.shape[1]))
+        edges = [*range(0, len(self.tags), size), len(self.tags)]
+        return list(pairwise(edges))
+
+    def _over_blocks(self, work: Callable[[int, int, int], None]) -> None:
+        blocks = self._blocks()
+
+        def share_of_work(share: int, shares: int) -> None:
+            for block in range(share, len(blocks), shares):
+                work(block, *blocks[block])
+
+        if len(blocks) == 1:
+            share_of_work(0, 1)
+        else:
+            run_in_threads(share_of_work)
+
+    def _sum_over_blocks(self, add: Callable[[int, int, Array], float], shape: tuple[int, ...]) -> tuple[float, Array]:
+        n_blocks = len(self._blocks())
+        losses, parts = np.zeros(n_blocks), np.zeros((n_blocks, *shape))
+
+        def work(block: int, first: int, last: int) -> None:
+            losses[block] = add(first, last, parts[block])
+
+        self._over_blocks(work)
+        return float(losses.sum()), parts.sum(axis=0)
+
+
+def _bag_weights(tags: NDArray[np.int8], loss: str) -> Array:
+    """beta_i = 1 / (n |Y_i| |not Y_i|), eq. 5, over the n bags that have a pair; or 1 / nc over known tags, eq. 30."""
+    if loss == "hamming":
+        n_known = np.count_nonzero(tags)
+        return np.full(len(tags), 1.0 / n_known if n_known else 0.0)
+    n_pairs = (tags > 0).sum(axis=1) * (tags < 0).sum(axis=1)
+    n_bags = np.count_nonzero(n_pairs)
+    return np.where(n_pairs > 0, 1.0 / np.maximum(n_pairs * n_bags, 1), 0.0)
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Weights after an outer iteration, their objective (eq. 11) and whether the optimiser can go no further."""
+
+    W: Array
+    objective: float
+    finished: bool
+
+
+def heuristic(problem: Problem, lam: float, T: int, K: int, start: Array | None = None) -> Iterator[Iterate]:
+    """SIM-Heuristic, Algorithm 4: yields the weights after each of T outer iterations."""
+    supports, W = _start(problem, start)
+    for _ in range(T):
+        held = supports
+
+        def convex(W: Array, held: Array = held) -> tuple[float, Array]:
+            return _regularised(problem.loss_at(held, W), W, lam)
+
+        W = _Descent(convex, W, lam).run(K)
+        supports = problem.supports(W)
+        yield Iterate(W, _regularised(problem.loss_at(supports, W), W, lam)[0], finished=False)
+
+
+def cccp(problem: Problem, lam: float, T: int, K: int, K_max: int, start: Array | None = None) -> Iterator[Iterate]:
+    """SIM-CCCP, Algorithm 5: as `heuristic`, but descends on until the objective has fallen, or K_max steps are done.
+
+    Where K_max steps do not lower it, the weights stay as they were and the procedure has ended (Appendix 2).
+    """
+    supports, W = _start(problem, start)
+    for _ in range(T):
+        held = supports
+
+        def convex(W: Array, held: Array = held) -> tuple[float, Array]:
+            return _regularised(problem.cccp_loss_at(held, W), W, lam)
+
+        before = convex(W)[0]
+        descent = _Descent(convex, W, lam)
+        while descent.best_value >= before and descent.steps < K_max:
+            W = descent.run(min(K, K_max - descent.steps))
+        finished = descent.best_value >= before
+        supports = problem.supports(W)
+        yield Iterate(W, _regularised(problem.loss_at(supports, W), W, lam)[0], finished)
+        if finished:
+            return
+
+
+def _start(problem: Problem, start: Array | None) -> tuple[Array, Array]:
+    """Average support instances and zero weights (Appendix 2), or an earlier fit's weights and their supports."""
+    if start is None:
+        return problem.average_supports(), np.zeros(problem.tags.shape[1:] + problem.X.shape[1:])
+    return problem.supports(start), start
+
+
+def _regularised(loss: tuple[float, Array], W: Array, lam: float) -> tuple[float, Array]:
+    return loss[0] + 0.5 * lam * float(np.vdot(W, W)), loss[1] + lam * W
+
+
+class _Descent:
+    """Projected subgradient descent with the Pegasos rate, Algorithm 1; keeps the best weights it has passed."""
+
+    def __init__(self, convex: Convex, W: Array, lam: float) -> None:
+        self.convex, self.lam = convex, lam
+        self.radius = np.sqrt(2.0 / lam)
+        self.W, self.steps = W, 0
+        self.value, self.V = convex(W)
+        self.best_W, self.best_value = W, self.value
+
+    def run(self, steps: int) -> Array:
+        """That many steps more; the best weights so far."""
+        for _ in range(steps):
+            self.steps += 1
+            W = self.W - self.V / (self.lam * self.steps)
+            norm = float(np.sqrt(np.vdot(W, W)))
+            self.W = W * (self.radius / norm) if norm > self.radius else W
+            self.value, self.V = self.convex(self.W)
+            if self.value < self.best_value:
+                self.best_W, self.best_value = self.W, self.value
+        return self.best_W
