@@ -21,6 +21,7 @@ import { serverFor } from "./server.js";
 import { makeShape } from "./shapes.js";
 import { Stage } from "./stage.js";
 import { StatusBar } from "./statusbar.js";
+import { TagBar } from "./tagbar.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
 
@@ -107,12 +108,13 @@ export class Board {
     this.ears = new Ears(this);
     this.toolbar = new Toolbar(lifetime, this);
     this.legend = new Legend(lifetime, this);
+    this.tagBar = new TagBar(lifetime, this);
     this.statusBar = new StatusBar();
     new Pointer(lifetime, this.stage, this);
     new Keyboard(lifetime, this);
     lifetime.listen(this.outbox, "change", () => this.refreshPanels("nothing"));
     lifetime.listen(this.outbox, "stored", () => this.tellPage());
-    this.root.replaceChildren(this.toolbar.node, this.stage.node, this.statusBar.node, this.legend.node, this.live);
+    this.root.replaceChildren(this.toolbar.node, this.stage.node, this.statusBar.node, this.legend.node, this.tagBar.node, this.live);
   }
 
   // bags
@@ -370,6 +372,7 @@ export class Board {
     this.toolbar.update();
     this.statusBar.update(this);
     this.legend.update();
+    this.tagBar.update();
     if (!layers.includes("nothing")) this.stage.refresh(...layers);
   }
 

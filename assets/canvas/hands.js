@@ -1,5 +1,6 @@
 /** What a person does to the bag on screen: every act goes to the outbox and is drawn at once. */
 import { BACKGROUND, labelOf } from "./acts.js";
+import { Recent } from "./recent.js";
 import { describe, nameOf } from "./card.js";
 
 const SMALLEST_DRAWING = 5; // pixels
@@ -7,6 +8,7 @@ const SMALLEST_DRAWING = 5; // pixels
 export class Hands {
   constructor(board) {
     this.board = board;
+    this.recent = new Recent(board.data.project);
     board.lifetime.listen(board.outbox, "stored", ({ detail }) => this.#stored(detail.done));
   }
 
@@ -87,7 +89,7 @@ export class Hands {
     const [segment] = this.board.selection.segments;
     const likely = [...(segment?.guesses ?? []), ...bag.suggestions].map(([label]) => label);
     const tagged = Object.keys(bag.tags).filter((id) => bag.tags[id] === 1).map(Number);
-    const first = this.board.mode === "tag" ? likely : [...likely, ...tagged];
+    const first = this.board.mode === "tag" ? [...likely, ...this.recent.order(bag.classes.values())] : [...likely, ...tagged];
     const ids = new Set([...first, ...bag.classes.keys()]);
     return [...ids].map((id) => bag.classes.get(id)).filter(Boolean);
   }
@@ -101,6 +103,7 @@ export class Hands {
   setTag(classId, value) {
     const { bag } = this.board;
     this.do({ act: "tag", bag: bag.id, class: classId, value });
+    if (value === 1) this.recent.note(classId);
     this.board.announce(`${nameOf(classId, this.board.bag)} ${value === 1 ? "tagged" : "not tagged"}`);
   }
 

@@ -95,4 +95,5 @@ def _class(one: Class) -> dict[str, Any]:
         "colour": one.colour,
         "shortcut": one.shortcut,
         "scientific_name": one.scientific_name,
+        "bags": one.n_bags,
     }
