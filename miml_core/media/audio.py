@@ -23,6 +23,9 @@ SOUND_SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".ai
 """File name endings that a folder import takes for sound."""
 
 _BLOCK_FRAMES = 1 << 16
+_MP3_RUN_UP = 1152 * 8
+"""An MP3 decoder is silent for some frames after a jump, until its bit reservoir is full again; soundfile jumps
+after every read, so MP3 is read in one piece that begins early."""
 
 
 @dataclass(frozen=True)
@@ -157,22 +160,22 @@ def _read_frames(path: Path, sound, first: int, count: int, channel: Channel) ->
 
     samples = np.empty(count, dtype=np.float32)
     done = 0
+    is_mp3 = sound.format == "MP3"
+    run_up = min(first, _MP3_RUN_UP) if is_mp3 else 0
+    at_once = run_up + count if is_mp3 else _BLOCK_FRAMES
     try:
-        sound.seek(first)
+        sound.seek(first - run_up)
         while done < count:
-            if sound.channels == 1:
-                read = len(sound.read(out=samples[done:]))
-            else:
-                block = sound.read(min(count - done, _BLOCK_FRAMES), dtype="float32", always_2d=True)
-                read = len(block)
-                samples[done : done + read] = block.mean(axis=1) if channel == "mix" else block[:, channel]
-            if read == 0:
+            block = sound.read(min(run_up + count - done, at_once), dtype="float32", always_2d=True)[run_up:]
+            if len(block) == 0:
                 break
-            done += read
+            samples[done : done + len(block)] = _one_channel(block, channel)
+            done += len(block)
     except (soundfile.LibsndfileError, RuntimeError) as error:
         if done == 0:
             raise BagtagError(
-                f"{path.name} is damaged at {first / sound.samplerate:.2f} s ({_reason(error)}); copy it again."
+                f"{path.name} is damaged or cut off at {first / sound.samplerate:.2f} s ({_reason(error)}); "
+                "copy it again from the recorder."
             ) from error
     if done == 0:
         raise BagtagError(
@@ -180,3 +183,9 @@ def _read_frames(path: Path, sound, first: int, count: int, channel: Channel) ->
             f"{sound.frames / sound.samplerate:.2f} s: it is cut off. Copy it again from the recorder."
         )
     return samples[:done]
+
+
+def _one_channel(block: NDArray[np.float32], channel: Channel) -> NDArray[np.float32]:
+    if block.shape[1] == 1:
+        return block[:, 0]
+    return block.mean(axis=1) if channel == "mix" else block[:, channel]
