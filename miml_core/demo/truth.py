@@ -42,12 +42,13 @@ class Thing:
         """The lower and upper corner of each ring."""
         return [(ring.min(axis=0), ring.max(axis=0)) for ring in self.rings]
 
-    def inside(self, place: _Place, union: bool) -> NDArray[np.bool_]:
-        """Which cells of a place it covers."""
+    def inside(self, place: _Place, union: bool) -> NDArray[np.bool_] | None:
+        """Which cells of a place it covers; None when it is elsewhere."""
         near = [ring for ring, box in zip(self.rings, self.boxes) if place.meets(*box)]
-        if not union:
-            return place.mask(self.rings if near else [])
-        return np.logical_or.reduce([place.mask([]), *(place.mask([ring]) for ring in near)])
+        if not near:
+            return None
+        masks = [place.mask([ring]) for ring in near] if union else [place.mask(self.rings)]
+        return np.asarray(np.logical_or.reduce(masks), dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +107,10 @@ class Truth:
         covered = np.zeros_like(segment)
         by_label: dict[str, NDArray[np.bool_]] = {}
         for thing in self.files[file]:
-            inside = thing.inside(place, union=self.kind == "sound") & segment
-            by_label[thing.label] = by_label.get(thing.label, False) | inside
-            covered |= inside
+            inside = thing.inside(place, union=self.kind == "sound")
+            if inside is not None:
+                by_label[thing.label] = by_label.get(thing.label, False) | (inside & segment)
+                covered |= inside & segment
         if covered.sum() < ENOUGH * segment.sum():
             return None
         return max(by_label, key=lambda label: int(by_label[label].sum()))
