@@ -94,6 +94,8 @@ def _perform(
     changes = Changes(connection)
     try:
         sentence, bag_id = ACTS[name](changes, act, annotator)
+    except BagtagError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise BagtagError(f"The act {name!r} cannot be done as it was asked ({error!r}).") from error
     if not changes.rows:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, delete, insert, select, update
+from sqlalchemy import Connection, Table, and_, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from miml_core.project import counters, revisions
@@ -106,16 +107,24 @@ class Changes:
         revision = revisions.advance(
             self.connection, changed_topics=["classes"] if "classes" in tables else [], changed_bags=bags
         )
-        ids = [{"i": segment} for segment in self.segments()]
-        if ids:
-            self.connection.exec_driver_sql(
-                f"UPDATE segments SET revision = {revision} WHERE id = :i", ids
-            )
+        self._mark("UPDATE segments SET revision = :mark WHERE id = :id", revision, self.segments())
+        self._mark("UPDATE bags SET tags_at = :mark WHERE id = :id", time.time(), self._retagged())
         if any(table == "classes" and _alias_changed(before, after) for table, _, before, after in self.rows):
             from miml_core.project import predictions
 
             predictions.summarise(self.connection)
         return revision
+
+    def _retagged(self) -> list[int]:
+        """Bags whose tags say something else now: a run trained before is older than them."""
+        states = {"finished", "rest_unknown"}
+        tagged = {key[0] for table, key, _, _ in self.rows if table == "tags"}
+        closed = {key[0] for table, key, _, after in self.rows if table == "bags" and states & set(after or {})}
+        return sorted(tagged | closed)
+
+    def _mark(self, statement: str, mark: float, ids: list[int]) -> None:
+        if ids:
+            self.connection.execute(text(statement), [{"mark": mark, "id": each} for each in ids])
 
     # to text and back
 

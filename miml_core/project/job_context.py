@@ -26,6 +26,8 @@ from miml_core.project.store import Store
 
 _BEAT_SECONDS = 0.5
 _GRACE_SECONDS = 1.0
+_NOT_CURVES = ("phase", "iteration", "alpha")
+_MOST_POINTS = 1000
 
 
 class JobContext:
@@ -43,6 +45,7 @@ class JobContext:
         self._cancelled = threading.Event()
         self._over = threading.Event()
         self._n_failures = 0
+        self._phase: float | None = None
         self._pulse = threading.Thread(target=self._beat_on, daemon=True, name="heartbeat")
 
     def start(self) -> None:
@@ -82,11 +85,20 @@ class JobContext:
                 connection.exec_driver_sql("UPDATE bags SET error = ? WHERE id = ?", (reason, bag_id))
 
     def fit_progress(self, step: int, of: int, info: Mapping[str, float]) -> bool:
-        """The `progress` of a model's fit: keeps the curves, and cancels."""
+        """The `progress` of a model's fit: keeps the curves of its last phase, and cancels."""
+        if info.get("phase") != self._phase:
+            self._phase = info.get("phase")
+            self.info["curves"] = {}
         curves = self.info.setdefault("curves", {})
         for name, value in info.items():
-            curves.setdefault(name, []).append(float(value))
-        self.report(step, of, "training")
+            if name in _NOT_CURVES:
+                self.info[name] = float(value)
+                continue
+            curve = curves.setdefault(name, [])
+            curve.append(float(value))
+            if len(curve) > _MOST_POINTS:
+                del curve[1::2]
+        self.report(step, of, "choosing the strength of regularisation" if self._phase == 0 else "training")
         return False
 
     def flush(self) -> None:

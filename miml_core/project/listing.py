@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, cast, exists, func, or_, select
 
 from miml_core.errors import BagtagError
 from miml_core.project import revisions, settings
@@ -20,7 +20,9 @@ _SORTS: dict[str, ColumnElement[Any]] = {
     "name": func.lower(bags.c.name),
     "time": bags.c.recorded_at,
     "duration": bags.c.end - bags.c.start,
-    "progress": 2.0 * bags.c.finished + (bags.c.n_tags > 0) + bags.c.n_reviewed / (bags.c.n_segments + 1.0),
+    "progress": 2.0 * cast(bags.c.finished, Integer)
+    + cast(bags.c.n_tags > 0, Integer)
+    + bags.c.n_reviewed / (bags.c.n_segments + 1.0),
     "changed": bags.c.revision,
     "doubt": func.coalesce(bags.c.doubt, -1.0),
 }

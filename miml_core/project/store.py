@@ -37,7 +37,10 @@ _READ_ONLY_SENTENCE = (
     "The project in {where} cannot be written: the folder or the file is read-only. "
     "Change its permissions, or copy the project to another place."
 )
-_DAMAGED_SENTENCE = "The database of the project in {where} is damaged; restore it from a backup (its backups folder)."
+_DAMAGED_SENTENCE = (
+    "The project.db in {where} is damaged or not a Bagtag project; restore it from a backup (there may be one in its "
+    "backups folder)."
+)
 _SENTENCES = {
     sqlite3.SQLITE_BUSY: _BUSY_SENTENCE,
     sqlite3.SQLITE_LOCKED: _BUSY_SENTENCE,
@@ -100,7 +103,6 @@ class Store:
         folder = folder.absolute()
         path = folder / DATABASE
         _check_is_ours(folder, path)
-        _check_writable(path)
         store = cls(folder, _engine(path))
         try:
             with store.read() as connection:
@@ -204,28 +206,22 @@ def _begin_politely(connection: Connection) -> Iterator[None]:
 
 
 def _check_is_ours(folder: Path, path: Path) -> None:
+    """Refuse what is no project, or cannot be written, now and not at the first tag.
+
+    Only SQLite may open the file: closing it by any other means would take away the locks that this process holds on
+    it, and another process could remove the log of commits (the WAL) while we still write to it.
+    """
     if not folder.is_dir():
         raise BagtagError(f"There is no folder {str(folder)!r}.")
     if not path.is_file():
         raise BagtagError(f"{str(folder)!r} is not a Bagtag project: it holds no {DATABASE}.")
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except OSError as error:
-        raise BagtagError(f"The project in {str(folder)!r} cannot be read: {error.strerror or error}.") from error
-    if not header.startswith(b"SQLite format 3\x00") or len(header) < 100:
-        raise BagtagError(
-            f"{str(path)!r} is damaged or not a Bagtag project; restore it from a backup, or from the backups folder."
-        )
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise BagtagError(f"{str(path)!r} is a database of another program, not a Bagtag project.")
-
-
-def _check_writable(path: Path) -> None:
-    """Switch a new database to WAL, and find out now, not at the first tag, that nothing can be written."""
+    if path.stat().st_size == 0:
+        raise BagtagError(_DAMAGED_SENTENCE.format(where=repr(str(folder))))
     with _in_words(path):
         connection = sqlite3.connect(path, timeout=_POLITE_SECONDS, isolation_level=None)
         try:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise BagtagError(f"{str(path)!r} is a database of another program, not a Bagtag project.")
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA busy_timeout = 200")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
@@ -49,16 +48,14 @@ def finish(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str, 
     rest = act.get("rest", "absent")
     if rest not in ("absent", "unknown"):
         raise BagtagError(f'The rest of the tags can be "absent" or "unknown", not {rest!r}.')
-    if changes.update(bags_table, bag.id, finished=True, rest_unknown=rest == "unknown"):
-        changes.update(bags_table, bag.id, tags_at=time.time())
+    changes.update(bags_table, bag.id, finished=True, rest_unknown=rest == "unknown")
     return f"{bag.name}: finished" + (", not sure about the rest" if rest == "unknown" else ""), bag.id
 
 
 def unfinish(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str, int | None]:
     """{bag}"""
     bag = bags.row(changes.connection, act["bag"])
-    if changes.update(bags_table, bag.id, finished=False, rest_unknown=False):
-        changes.update(bags_table, bag.id, tags_at=time.time())
+    changes.update(bags_table, bag.id, finished=False, rest_unknown=False)
     return f"{bag.name}: not finished", bag.id
 
 
@@ -67,30 +64,22 @@ def nothing_here(changes: Changes, act: dict[str, Any], annotator: str) -> tuple
     bag = bags.row(changes.connection, act["bag"])
     cleared = dict.fromkeys(of_bag(changes.connection, bag.id), 0)
     _set(changes, bag, cleared, confirm=bool(act.get("confirm")))
-    if changes.update(bags_table, bag.id, finished=True, rest_unknown=False):
-        changes.update(bags_table, bag.id, tags_at=time.time())
+    changes.update(bags_table, bag.id, finished=True, rest_unknown=False)
     return f"{bag.name}: nothing here", bag.id
 
 
 def add(changes: Changes, bag_id: int, class_id: int) -> bool:
     """Tag a bag with a class that one of its segments was found to be; False when it already is."""
-    if of_bag(changes.connection, bag_id).get(class_id) == 1:
-        return False
-    changes.put(tags_table, bag_id, class_id, value=1)
-    changes.update(bags_table, bag_id, tags_at=time.time())
-    return True
+    return changes.put(tags_table, bag_id, class_id, value=1)
 
 
 def _set(changes: Changes, bag: Row[Any], wanted: dict[int, int], *, confirm: bool) -> None:
     _clear_labels(changes, bag, [class_id for class_id, value in wanted.items() if value <= 0], confirm=confirm)
-    changed = False
     for class_id, value in wanted.items():
         if value == 0:
-            changed |= changes.delete(tags_table, bag.id, class_id)
+            changes.delete(tags_table, bag.id, class_id)
         else:
-            changed |= changes.put(tags_table, bag.id, class_id, value=value)
-    if changed:
-        changes.update(bags_table, bag.id, tags_at=time.time())
+            changes.put(tags_table, bag.id, class_id, value=value)
 
 
 def _clear_labels(changes: Changes, bag: Row[Any], class_ids: list[int], *, confirm: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
@@ -20,8 +21,13 @@ from miml_core.project.tasks import describing
 if TYPE_CHECKING:
     from miml_core.instances import Instances, InstanceSettings
 
+    Arguments = tuple[Path, float, float, str, InstanceSettings]
+
 _STORED_AT_ONCE = 20
 _POLL_SECONDS = 0.3
+_ALONE_SECONDS = 2.0
+_WORTH_SECONDS = 8.0
+"""Starting processes takes seconds: it begins alone, and only what would take longer than this is shared out."""
 
 
 def run(context: JobContext) -> dict[str, Any]:
@@ -88,13 +94,23 @@ def _search(
     """Each bag with its segments, or with the reason why there are none, in whatever order they are ready."""
     processes = int(context.params.get("processes") or os.cpu_count() or 1)
     tasks = _tasks(context, rows, kind, used)
-    if processes == 1 or len(rows) == 1:
-        for row, arguments in tasks:
-            context.check()
-            yield row, arguments if isinstance(arguments, str) else _work(*arguments)
+    began = time.monotonic()
+    for done, (row, arguments) in enumerate(tasks, start=1):
+        context.check()
+        yield row, arguments if isinstance(arguments, str) else _work(*arguments)
+        spent = time.monotonic() - began
+        if processes > 1 and spent > _ALONE_SECONDS and spent / done * (len(rows) - done) > _WORTH_SECONDS:
+            break
+    else:
         return
+    yield from _search_in_processes(context, tasks, processes)
+
+
+def _search_in_processes(
+    context: JobContext, tasks: Iterator[tuple[Row[Any], Arguments | str]], processes: int
+) -> Iterator[tuple[Row[Any], Instances | str]]:
     os.environ["BAGTAG_THREADS"] = "1"
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         waiting: dict[Future[Instances | str], Row[Any]] = {}
         try:
             for row, arguments in tasks:
@@ -122,7 +138,7 @@ def _ready(
 
 def _tasks(
     context: JobContext, rows: list[Row[Any]], kind: str, used: InstanceSettings
-) -> Iterator[tuple[Row[Any], tuple[Path, float, float, str, InstanceSettings] | str]]:
+) -> Iterator[tuple[Row[Any], Arguments | str]]:
     for row in rows:
         try:
             with context.store.read() as connection:
@@ -131,10 +147,6 @@ def _tasks(
             yield row, str(error)
             continue
         yield row, (path, row.start, row.end, kind, used)
-
-
-def _one_thread() -> None:
-    os.environ["BAGTAG_THREADS"] = "1"
 
 
 def _work(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances | str:

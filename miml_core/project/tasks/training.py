@@ -98,6 +98,7 @@ def _finish(context: JobContext, run_id: int, seconds: float, background: bool) 
     curves = {name: values for name, values in context.info.get("curves", {}).items() if values}
     with context.store.write() as connection:
         scores = {name: values[-1] for name, values in curves.items()}
+        scores |= {name: context.info[name] for name in ("alpha",) if name in context.info}
         scores |= held_out_agreement(connection, predictions.current_run(connection))
         runs.change(
             connection,

@@ -1,0 +1,115 @@
+"""Small projects to try things on: made of rows, without decoding sound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miml_core.instances import Instances
+from miml_core.media.grid import Grid
+from miml_core.project import Project, media
+from miml_core.segments.regions import Region
+
+N_FEATURES = 4
+
+
+def grid_of(bag_start: float = 0.0) -> Grid:
+    """Ten seconds by 8 kHz on 100 x 80 pixels: a pixel is 0.1 s by 100 Hz."""
+    return Grid(100, 80, bag_start, bag_start + 10.0, 8000.0, 0.0)
+
+
+def boxes(*corners: tuple[int, int, int, int], seed: int = 0) -> Instances:
+    """Rectangular segments (top, left, bottom, right) with features made by chance."""
+    regions = [Region(t, left, np.ones((b - t, r - left), dtype=bool)) for t, left, b, r in corners]
+    X = np.random.default_rng(seed).normal(size=(len(regions), N_FEATURES))
+    return Instances(grid_of(), regions, X, [f"f{k}" for k in range(N_FEATURES)])
+
+
+def row_of_boxes(n: int, seed: int = 0) -> Instances:
+    """`n` equal boxes side by side."""
+    return boxes(*[(10, 10 * k, 30, 10 * k + 8) for k in range(n)], seed=seed)
+
+
+def ring(left: float, right: float, low: float, high: float) -> list[tuple[float, float]]:
+    return [(left, low), (right, low), (right, high), (left, high)]
+
+
+def add_bags(project: Project, n: int, n_segments: int = 5) -> list[int]:
+    """Bags whose files are a few bytes, with segments."""
+    made = []
+    for k in range(n):
+        path = project.folder / "media" / f"clip {k}.wav"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(f"sound {k}".encode())
+        size, mark = media.fingerprint(path)
+        medium = {
+            "path": media.stored_path(project.folder, path),
+            "size": size,
+            "fingerprint": mark,
+            "missing": False,
+            "duration": 10.0,
+            "rate": 16000,
+        }
+        bag = {"name": path.name, "start": 0.0, "end": 10.0, "recorded_at": f"2024-05-{1 + k % 28:02d}T05:00:00"}
+        with project.store.write() as connection:
+            made += media.store_file(connection, media.FileFacts(medium, [bag]))
+    for k, bag_id in enumerate(made):
+        project.store_instances(bag_id, row_of_boxes(n_segments, seed=k))
+    return made
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """An empty project, annotator Ann."""
+    with Project.create(tmp_path / "project", annotator="Ann") as made:
+        yield made
+
+
+@pytest.fixture
+def small(project: Project) -> Project:
+    """Two bags of five segments; classes Wren (1), Robin (2) and Owl (3)."""
+    add_bags(project, 2)
+    for name in ("Wren", "Robin", "Owl"):
+        project.add_class(name)
+    return project
+
+
+@pytest.fixture
+def predicted(small: Project) -> Project:
+    """`small` with a current run that says Wren (.6), Robin (.3), background (.1) of everything in bag 1."""
+    store_run(small, lambda n: np.tile([0.6, 0.3, 0.0, 0.1], (n, 1)))
+    return small
+
+
+def store_run(
+    project: Project, posterior: Callable[[int], np.ndarray], free: Callable[[int], np.ndarray] | None = None
+) -> int:
+    """A finished run over all classes with made-up probabilities (C + background columns)."""
+    import json
+
+    from miml_core.project import bagset, predictions, runs
+
+    with project.store.read() as connection:
+        class_ids = [each.id for each in project.classes()]
+        _, index = bagset.load(connection, class_ids=class_ids)
+    with project.store.write() as connection:
+        run_id = runs.begin(
+            connection,
+            model="ored-lr",
+            params="{}",
+            seed=0,
+            classes=json.dumps(class_ids),
+            feature_key=index.feature_key,
+            annotator="",
+            background=True,
+        )
+        runs.change(connection, run_id, state="done")
+        runs.make_current(connection, run_id)
+    n = len(index.segment_ids)
+    tag_probabilities = np.tile(np.linspace(0.9, 0.1, len(class_ids)), (len(index.bag_ids), 1))
+    project.write_predictions(run_id, index, posterior(n), (free or posterior)(n), tag_probabilities)
+    predictions.summarise_all(project.store)
+    return run_id

@@ -1,0 +1,79 @@
+"""Processes for tests: forked from one that has already imported everything, so that a hundred of them are quick."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    ["miml_core.project.worker", "miml_core.project.tasks.training", "miml_core.instances", "tests.project.processes"]
+)
+
+
+def start(target: Callable[..., None], *arguments: Any) -> multiprocessing.process.BaseProcess:
+    process = _CONTEXT.Process(target=target, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
+def pipe() -> tuple[Connection, Connection]:
+    return _CONTEXT.Pipe(duplex=False)
+
+
+def edit(number: int, n_bags: int) -> dict[str, Any]:
+    """The acts of `write_forever`: number -> act, so that the outcome can be worked out without the project."""
+    bag, class_id = 1 + number % n_bags, 1 + number // n_bags % 3
+    return {"act": "tag", "bag": bag, "class": class_id, "value": (1, -1, 0)[number % 3]}
+
+
+def write_forever(folder: str, nonce: str, n_bags: int, acknowledge: Connection) -> None:
+    """Tag without end, saying the number of each act once it is stored."""
+    from miml_core.project import Project
+
+    with Project.open(folder, annotator=nonce) as project:
+        for number in range(1_000_000):
+            project.apply_edit(nonce, number, edit(number, n_bags))
+            acknowledge.send(number)
+
+
+def write_some(folder: str, nonce: str, n_edits: int, bag_id: int, done: Connection) -> None:
+    """Toggle tags of one bag; answers how many edits were stored, or the error."""
+    from miml_core.project import Project
+
+    try:
+        with Project.open(folder, annotator=nonce) as project:
+            for number in range(n_edits):
+                act = {"act": "tag", "bag": bag_id, "class": 1 + number % 3, "value": 1 - 2 * (number // 3 % 2)}
+                project.apply_edit(nonce, number, act)
+        done.send(n_edits)
+    except Exception as error:
+        done.send(repr(error))
+
+
+def read_note(folder: str, bag_id: int, answer: Connection) -> None:
+    from miml_core.project import Project
+
+    with Project.open(folder) as project:
+        answer.send(project.bag(bag_id).note)
+
+
+def work(folder: str, job_id: int, pace: float, ready: Connection) -> None:
+    """A worker that takes `pace` seconds more for every step and tells when it has done one."""
+    from miml_core.project import worker
+    from miml_core.project.job_context import JobContext
+
+    os.setsid()
+    report = JobContext.report
+
+    def slow_report(self: JobContext, done: int, of: int, message: str) -> None:
+        ready.send((done, message))
+        time.sleep(pace)
+        report(self, done, of, message)
+
+    JobContext.report = slow_report  # type: ignore[method-assign]
+    worker.main(folder, job_id)

@@ -1,0 +1,125 @@
+"""Edits of a screen: once each, in order, and everybody can know what changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from miml_core.errors import BagtagError
+from miml_core.project import Gone, NeedsConfirmation, Project
+from tests.project.conftest import ring
+
+
+def test_a_repeated_edit_does_nothing_and_answers_the_same(small: Project) -> None:
+    act = {"act": "draw", "bag": 1, "rings": [ring(2.0, 4.0, 1000, 3000)]}
+    first = small.apply_edit("screen", 1, act)
+    again = small.apply_edit("screen", 1, act)
+    assert again.repeated and not first.repeated
+    assert again.created == first.created and again.revision == first.revision
+    assert len(small.segments(1)) == 6
+    assert small.apply_edit("other", 1, act).created != first.created
+    assert small.last_edit("screen") == 1 and small.last_edit("unheard of") == -1
+
+
+def test_a_screen_may_go_on_before_it_knows_the_new_ids(small: Project) -> None:
+    small.apply_edit("s", 1, {"act": "draw", "bag": 1, "rings": [ring(2.0, 4.0, 1000, 3000)]})
+    small.apply_edit("s", 2, {"act": "correct", "segment": "@1", "label": 3})
+    small.apply_edit("s", 3, {"act": "split", "segment": "@1", "line": [[3.0, 0.0], [3.0, 8000.0]]})
+    small.apply_edit("s", 4, {"act": "correct", "segments": ["@3.1"], "label": 2})
+    small.apply_edit("s", 5, {"act": "add_class", "name": "Lark"})
+    small.apply_edit("s", 6, {"act": "tag", "bag": 2, "class": "@5", "value": 1})
+    assert [segment.label for segment in small.segments(1)][-2:] == [3, 2]
+    lark = small.find_class("lark")
+    assert lark is not None and small.bag(2).tags == {lark.id: 1}
+    with pytest.raises(BagtagError, match="never made"):
+        small.apply_edit("s", 7, {"act": "delete", "segment": "@6"})
+
+
+def test_undo_and_redo_are_edits_too(small: Project) -> None:
+    small.apply_edit("s", 1, {"act": "tag", "bag": 1, "class": 1, "value": 1})
+    small.apply_edit("s", 2, {"act": "undo"})
+    small.apply_edit("s", 2, {"act": "undo"})
+    assert small.bag(1).tags == {}
+    small.apply_edit("s", 3, {"act": "redo"})
+    assert small.bag(1).tags == {1: 1}
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        {},
+        {"act": None},
+        {"act": "drop everything"},
+        {"act": "tag"},
+        {"act": "tag", "bag": "1", "class": 1},
+        {"act": "tag", "bag": 1, "class": [1]},
+        {"act": "tag", "bag": None, "class": None},
+        {"act": "correct", "segment": "x", "label": 1},
+        {"act": "correct", "segments": [], "label": 1},
+        {"act": "correct", "segment": 1, "label": "Wren"},
+        {"act": "split", "segment": 1, "line": 7},
+        {"act": "draw", "bag": 1, "rings": {"a": 1}},
+    ],
+)
+def test_a_wrong_edit_is_refused_in_a_sentence_and_stores_nothing(small: Project, act: dict) -> None:
+    revision = small.revision
+    with pytest.raises(BagtagError):
+        small.apply_edit("s", 1, act)
+    assert small.revision == revision and small.last_edit("s") == -1
+
+
+def test_a_question_can_be_answered_with_the_same_number(small: Project) -> None:
+    small.correct(small.segments(1)[0].id, 1)
+    act = {"act": "tag", "bag": 1, "class": 1, "value": 0}
+    with pytest.raises(NeedsConfirmation):
+        small.apply_edit("s", 1, act)
+    small.apply_edit("s", 1, {**act, "confirm": True})
+    assert small.bag(1).tags == {}
+
+
+def test_two_tabs_the_later_wins_and_both_can_know(small: Project) -> None:
+    segment = small.segments(1)[0].id
+    seen = small.revision
+    small.apply_edit("tab A", 1, {"act": "correct", "segment": segment, "label": 1}, annotator="Ann", seen=seen)
+    late = small.apply_edit("tab B", 1, {"act": "correct", "segment": segment, "label": 2}, annotator="Bob", seen=seen)
+    assert small.segment(segment).label == 2
+    assert late.overtook == ["Ann: segment 1: no label -> Wren"]
+    news = small.news(seen)
+    assert news.bags == [1] and news.revision == small.revision
+    assert [entry.annotator for entry in small.history(limit=2)] == ["Bob", "Ann"]
+
+
+def test_two_tabs_different_things_both_stand(small: Project) -> None:
+    a, b, *_ = small.segments(1)
+    seen = small.revision
+    small.apply_edit("tab A", 1, {"act": "correct", "segment": a.id, "label": 1}, annotator="Ann", seen=seen)
+    other = small.apply_edit("tab B", 1, {"act": "correct", "segment": b.id, "label": 2}, annotator="Bob", seen=seen)
+    assert other.overtook == []
+    assert [small.segment(id_).label for id_ in (a.id, b.id)] == [1, 2]
+
+
+def test_a_tabs_own_queue_does_not_overtake_itself(small: Project) -> None:
+    segment = small.segments(1)[0].id
+    seen = small.revision
+    for number, label in enumerate((1, 2, 1)):
+        act = {"act": "correct", "segment": segment, "label": label}
+        assert small.apply_edit("tab", number, act, seen=seen).overtook == []
+
+
+def test_news_name_bags_and_topics(small: Project) -> None:
+    start = small.revision
+    assert small.news(start).bags == [] and small.news(start).topics == []
+    small.tag(2, 1)
+    small.change_class(1, note="loud")
+    news = small.news(start)
+    assert news.bags == [2] and news.topics == ["classes"]
+    assert small.bag(2).revision > start >= small.bag(1).revision
+
+
+def test_acts_on_another_projects_ids_are_refused(small: Project) -> None:
+    for act in (
+        {"act": "correct", "segment": 4711, "label": 1},
+        {"act": "delete", "segment": 4711},
+        {"act": "finish", "bag": 4711},
+    ):
+        with pytest.raises(Gone):
+            small.apply_edit("s", 1, act)
