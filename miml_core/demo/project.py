@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from miml_core.demo.media import CLASSES_FILE, COUNT, FOLDER, TAGS_FILE, Kind, make_media
 from miml_core.demo.truth import FILE_NAME, Truth
@@ -16,6 +16,8 @@ Progress = Callable[[int, int, Mapping[str, float]], Any]
 
 ANNOTATOR = "demo"
 _NAMES: dict[Kind, str] = {"sound": "Demo: dawn chorus", "picture": "Demo: surfaces"}
+_TRAINING: dict[Kind, dict[str, Any]] = {"sound": {}, "picture": {"params": {"background": False}}}
+"""Every part of the demo's pictures is one of its surfaces; the recordings have wind and rain that nobody tags."""
 _FILLED = "demo_filled"
 _STEPS = 1000
 _SHARES = {"media": (0, 450), "tags": (450, 500), "segment": (500, 750), "train": (750, 1000)}
@@ -56,9 +58,9 @@ def make_demo(
         _fill(project, folder, paths, stages)
         done = project.progress()
         if done.n_segmented < done.n_bags:
-            _do(project, "segment", stages)
+            _do(project, "segment", {}, stages)
         if train and project.current_run() is None:
-            _do(project, "train", stages)
+            _do(project, "train", _TRAINING[kind], stages)
     except BaseException:
         project.close()
         raise
@@ -116,11 +118,11 @@ def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) ->
     project.set_preference(_FILLED, True)
 
 
-def _do(project: Project, kind: Any, stages: _Stages) -> None:
+def _do(project: Project, kind: Literal["segment", "train"], params: dict[str, Any], stages: _Stages) -> None:
     def tick(job: Job) -> None:
         stages.say(kind, job.done, job.of)
 
-    job = project.start_job(kind, annotator=ANNOTATOR)
+    job = project.start_job(kind, params, annotator=ANNOTATOR)
     try:
         job = project.wait_job(job.id, tick=tick)
     except BaseException:

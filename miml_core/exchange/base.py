@@ -50,16 +50,18 @@ class Format(ABC):
         """Write the rows to `target` and say which files were made.
 
         A format of one file writes the file `target` (or a file of its own name in the folder `target`); a format
-        of many files fills the folder `target`, or a zip archive when `target` ends in ``.zip``. Each file
-        appears whole or not at all, and an older one stays until the new one is complete.
+        of many files fills the folder `target`, or a zip archive when `target` ends in ``.zip``; when there is only
+        one recording, `target` may be its file. Each file appears whole or not at all, and an older one stays until
+        the new one is complete.
         """
         target = Path(target)
-        chosen = self._checked(rows)
+        files = self.make_files(self._checked(rows))
         if target.suffix.lower() == ".zip":
-            return [save_file(target, _zip(self.make_files(chosen)))]
-        if not self.many_files and not target.is_dir():
-            return [save_file(target, content) for _, content in self.make_files(chosen)]
-        return [save_file(_inside(target, name), content) for name, content in self.make_files(chosen)]
+            return [save_file(target, _zip(files))]
+        is_file = not target.is_dir() and (not self.many_files or target.suffix.lower() in self.extensions)
+        if is_file:
+            return [save_file(target, self._only(files, target))]
+        return [save_file(_inside(target, name), content) for name, content in files]
 
     def write_bytes(self, rows: Iterable[SegmentRow]) -> tuple[str, bytes]:
         """(file name, content) to download: the one file, or a zip archive of several."""
@@ -77,6 +79,12 @@ class Format(ABC):
             raise BagtagError(f"{str(path)!r} could not be read: {error.strerror or error}.") from error
         except zipfile.BadZipFile as error:
             raise BagtagError(f"{str(path)!r} is a damaged zip archive: {error}.") from error
+
+    def _only(self, files: Iterator[tuple[str, bytes]], target: Path) -> bytes:
+        _, content = next(files)
+        if next(files, None) is not None:
+            raise BagtagError(f"These are several files and do not fit into {str(target)!r}; name a folder or a zip.")
+        return content
 
     def _checked(self, rows: Iterable[SegmentRow]) -> list[SegmentRow]:
         chosen = list(rows)

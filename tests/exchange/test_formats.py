@@ -105,6 +105,15 @@ def test_one_recording_is_downloaded_without_a_zip():
     assert content.decode() == "12.345678\t13.500000\tCopper trill\n\\\t1722.656000\t5000.000000\n"
 
 
+def test_one_recording_may_be_written_to_a_file_of_any_name(tmp_path):
+    (written,) = FORMATS["raven"].write([SOUND], tmp_path / "mine.txt")
+    assert written == tmp_path / "mine.txt"
+    assert FORMATS["raven"].read(written) == [SOUND]
+    with pytest.raises(BagtagError, match=r"several files.*two\.txt"):
+        FORMATS["raven"].write(SOUNDS, tmp_path / "two.txt")
+    assert not (tmp_path / "two.txt").exists()
+
+
 def test_nasty_names_and_texts_survive(format, tmp_path):
     row = SOUND if "sound" in format.kinds else PICTURE
     rows = [replace(row, file=name, label=name, bag=name, who=name) for name in NASTY_NAMES]
