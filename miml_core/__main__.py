@@ -13,10 +13,22 @@ import sys
 from miml_core.errors import BagtagError
 
 COMMANDS = {
+    "new": "make a project",
+    "import": "add recordings or pictures to a project",
+    "segment": "find the segments of the bags",
+    "tag": "tag bags from a table",
+    "train": "learn which segment carries which tag, and predict all",
+    "predict": "predict what is new or has changed",
+    "status": "say how far a project is",
+    "export": "write segments with their labels to a file",
+    "check": "look for damage, missing files and leftovers, and repair",
     "demo": "make a demo project: generated sounds or pictures, tagged, segmented, with a trained model",
     "warm": "compile the numba kernels now, so that nobody waits for them later",
     "bench": "measure the models on .npz and .arff data sets, beside the published figures",
 }
+
+_MODULES = {"import": "import_"}
+"""Commands whose name Python keeps for itself."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
             name, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if name == asked:
-            module = importlib.import_module(f"miml_core.commands.{name.replace('-', '_')}")
+            module = importlib.import_module(f"miml_core.commands.{_MODULES.get(name, name.replace('-', '_'))}")
             subparser.epilog = module.__doc__
             module.add_arguments(subparser)
             subparser.set_defaults(run=module.run)

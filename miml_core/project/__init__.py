@@ -24,6 +24,7 @@ from miml_core.project.rows import (
     Run,
     SampleAccuracy,
     Segment,
+    TagImport,
     TagSuggestion,
 )
 
@@ -50,5 +51,6 @@ __all__ = [
     "Run",
     "SampleAccuracy",
     "Segment",
+    "TagImport",
     "TagSuggestion",
 ]

@@ -1,10 +1,8 @@
-"""Classes: the kinds of thing people tag; renamed, merged and read from species lists."""
+"""Classes: the kinds of thing people tag; added, renamed, merged and removed."""
 
 from __future__ import annotations
 
-import csv
 import unicodedata
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, exists, func, select
@@ -19,8 +17,6 @@ from miml_core.project.schema import bags, tags, verdicts
 from miml_core.project.schema import classes as table
 
 _FIELDS = ("name", "colour", "shortcut", "scientific_name", "note")
-_NAMES = ("name", "common_name", "common name", "english_name", "english name", "species", "class", "label")
-_SCIENTIFIC = ("scientific_name", "scientific name", "scientific", "latin", "latin_name", "latin name")
 _LIVE = table.c.merged_into.is_(None) & ~table.c.removed
 _LONGEST_NAME = 200
 
@@ -77,35 +73,6 @@ def aliases(connection: Connection) -> dict[int, int]:
     return found
 
 
-def read_species_list(path: Path) -> list[dict[str, str]]:
-    """Rows of a CSV (comma, semicolon or tab; UTF-8) with a column of names; a single column needs no heading."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BagtagError(f"The species list {path.name!r} cannot be read as UTF-8 text: {error}.") from error
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise BagtagError(f"The species list {path.name!r} is empty.")
-    delimiter = max(",;\t", key=lines[0].count)
-    table_rows = list(csv.reader(lines, delimiter=delimiter))
-    heading = [cell.strip().lower() for cell in table_rows[0]]
-    names = next((heading.index(name) for name in _NAMES if name in heading), None)
-    if names is None and len(heading) > 1:
-        raise BagtagError(f"The species list {path.name!r} needs a column called name.")
-    if names is None:
-        return [{"name": cells[0].strip()} for cells in table_rows]
-    wanted = {"name": names}
-    latin = next((heading.index(name) for name in _SCIENTIFIC if name in heading), None)
-    if latin is not None:
-        wanted["scientific_name"] = latin
-    wanted.update({key: heading.index(key) for key in ("colour", "shortcut", "note") if key in heading})
-    return [
-        {key: cells[place].strip() for key, place in wanted.items() if place < len(cells)}
-        for cells in table_rows[1:]
-        if names < len(cells) and cells[names].strip()
-    ]
-
-
 # acts
 
 
@@ -123,8 +90,6 @@ def add_many(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str
         name = _name(each.get("name", ""))
         if find(changes.connection, name) is None:
             values = {field: str(each.get(field) or "") for field in _FIELDS}
-            if values["colour"] and not palette.is_colour(values["colour"]):
-                values["colour"] = ""
             _insert(changes, _checked(changes.connection, values, None))
             added += 1
     return f"{added} classes from a list", None

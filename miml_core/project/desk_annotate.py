@@ -52,12 +52,14 @@ class AnnotateDesk:
         bag_id: int,
         tags: dict[int, int],
         *,
+        finish: bool = False,
         confirm: bool = False,
         annotator: str | None = None,
         seen: int | None = None,
     ) -> EditResult:
-        """Replace all tags of a bag in one act; classes not in `tags` become not known."""
-        act = {"bag": bag_id, "tags": [[int(c), int(v)] for c, v in tags.items()], "confirm": confirm}
+        """Replace all tags of a bag in one act; classes not in `tags` become not known, or absent with `finish`."""
+        said = [[int(class_id), int(value)] for class_id, value in tags.items()]
+        act = {"bag": bag_id, "tags": said, "confirm": confirm, "finish": finish}
         return self._do("set_tags", act, annotator, seen)
 
     def finish(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from miml_core.project import acts, bags, check, classes, listing, media, revisions, settings
-from miml_core.project.rows import Bag, BagPage, Class, EditResult, Medium, News, Problem, Progress
+from miml_core.project import acts, bags, check, classes, listing, media, revisions, settings, tag_table
+from miml_core.project.rows import Bag, BagPage, Class, EditResult, Medium, News, Problem, Progress, TagImport
 from miml_core.project.store import Store
 
 if TYPE_CHECKING:
@@ -233,8 +234,17 @@ class LibraryDesk:
 
     def import_classes(self, path: str | Path, *, annotator: str | None = None) -> EditResult:
         """Add classes from a species list: a CSV with a column name, maybe scientific_name, colour, shortcut, note."""
-        act = {"classes": classes.read_species_list(Path(path))}
+        from miml_core.exchange.species_csv import read_species
+
+        act = {"classes": [asdict(row) for row in read_species(path)]}
         return acts.perform(self.store, "add_classes", act, self._who(annotator))
+
+    def import_tags(self, path: str | Path, *, annotator: str | None = None) -> TagImport:
+        """Tag bags from a table of files and tags (see `exchange.tags_csv`); classes that are new are added.
+
+        Each line is one act; lines that name no bag of the project, or several, are listed and left out.
+        """
+        return tag_table.import_tags(self.store, Path(path), self._who(annotator))
 
     # looking after it
 

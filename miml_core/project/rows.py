@@ -337,3 +337,13 @@ class TagSuggestion:
 
     class_id: int
     probability: float
+
+
+@dataclass(frozen=True)
+class TagImport:
+    """What became of a table of tags."""
+
+    n_bags: int
+    n_new_classes: int
+    left_out: list[str]
+    """Lines that could not be used, each with its reason."""

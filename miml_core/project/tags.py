@@ -33,13 +33,15 @@ def tag(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str, int
 
 
 def set_tags(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str, int | None]:
-    """{bag, tags: [[class, value], ...], confirm}"""
+    """{bag, tags: [[class, value], ...], confirm, finish}: all tags of a bag at once, finished too if asked."""
     bag = bags.row(changes.connection, act["bag"])
     wanted = {int(class_id): _value(value) for class_id, value in act["tags"]}
     names = [classes.row(changes.connection, class_id).name for class_id, value in wanted.items() if value > 0]
     cleared = dict.fromkeys(set(of_bag(changes.connection, bag.id)) - set(wanted), 0)
     _set(changes, bag, {**cleared, **wanted}, confirm=bool(act.get("confirm")))
-    return f"{bag.name}: tagged {', '.join(names) or 'nothing'}", bag.id
+    if act.get("finish"):
+        changes.update(bags_table, bag.id, finished=True, rest_unknown=False)
+    return f"{bag.name}: tagged {', '.join(names) or 'nothing'}{', finished' if act.get('finish') else ''}", bag.id
 
 
 def finish(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str, int | None]:

@@ -1,0 +1,28 @@
+"""Examples:
+
+  python -m miml_core check ~/marsh
+  python -m miml_core check ~/marsh --repair      put right what can be; never touches what people said
+
+The exit code is 0 when nothing is wrong (any more), 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from miml_core.commands import following
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    following.add_project_argument(parser)
+    parser.add_argument("--repair", action="store_true", help="put right what can be")
+
+
+def run(args: argparse.Namespace) -> int:
+    with following.open_project(args) as project:
+        problems = project.check(repair=args.repair)
+    lines = [f"{problem.sentence}{' Repaired.' if problem.repaired else ''}" for problem in problems]
+    outcome = {"problems": [asdict(problem) for problem in problems]}
+    following.say(args, outcome, "\n".join(lines) or "everything is in order")
+    return 0 if all(problem.repaired for problem in problems) else 1

@@ -1,0 +1,39 @@
+"""Examples:
+
+  python -m miml_core export ~/marsh calls.csv                                  what is said or predicted, as CSV
+  python -m miml_core export ~/marsh tables --format raven --min-probability 0.8
+  python -m miml_core export ~/marsh labels.zip --format audacity --what confirmed
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from miml_core.commands import following
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from miml_core.exchange import FORMATS
+
+    following.add_project_argument(parser)
+    parser.add_argument("target", type=Path, help="the file, folder or .zip to write")
+    parser.add_argument("--format", choices=list(FORMATS), default="csv")
+    parser.add_argument(
+        "--what",
+        choices=["confirmed", "predicted", "all"],
+        default="predicted",
+        help="only what a person said; that and predictions (default); or every segment",
+    )
+    parser.add_argument("--min-probability", type=float, default=0.0, metavar="P", help="leave out less sure ones")
+
+
+def run(args: argparse.Namespace) -> int:
+    params = {
+        "format": args.format,
+        "path": str(args.target.absolute()),
+        "what": args.what,
+        "min_probability": args.min_probability,
+    }
+    with following.open_project(args) as project:
+        return following.do_job(project, args, "export", params)

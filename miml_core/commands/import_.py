@@ -1,0 +1,37 @@
+"""Examples:
+
+  python -m miml_core import ~/marsh ~/recordings                      a folder and everything in it
+  python -m miml_core import ~/marsh dawn.wav --bag-length 10          cut into bags of ten seconds
+  python -m miml_core import ~/marsh ~/night --bag-length 5 --overlap 1 --remainder drop
+
+A file that is already there is not added again. Files that cannot be read are listed on standard error, the rest is
+imported, and the exit code is 3.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from miml_core.commands import following
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    following.add_project_argument(parser)
+    parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="files or folders")
+    parser.add_argument("--bag-length", type=float, metavar="S", help="seconds a bag (default: one bag a recording)")
+    parser.add_argument("--overlap", type=float, default=0.0, metavar="S", help="seconds that bags share (default: 0)")
+    parser.add_argument("--remainder", choices=["keep", "drop", "merge"], default="keep", help="of what is left over")
+    parser.add_argument("--flat", action="store_true", help="do not look into folders of folders")
+
+
+def run(args: argparse.Namespace) -> int:
+    params = {
+        "paths": [str(path.absolute()) for path in args.paths],
+        "bag_length": args.bag_length,
+        "overlap": args.overlap,
+        "remainder": args.remainder,
+        "recursive": not args.flat,
+    }
+    with following.open_project(args) as project:
+        return following.do_job(project, args, "import", params)

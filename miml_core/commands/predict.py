@@ -1,0 +1,21 @@
+"""Examples:
+
+  python -m miml_core predict ~/marsh              bags that are new or have changed, with the current run
+  python -m miml_core predict ~/marsh --run 3      with an earlier run
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from miml_core.commands import following
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    following.add_project_argument(parser)
+    parser.add_argument("--run", type=int, dest="run_id", help="number of the run (default: the current one)")
+
+
+def run(args: argparse.Namespace) -> int:
+    with following.open_project(args) as project:
+        return following.do_job(project, args, "predict", {"run": args.run_id})

@@ -1,0 +1,58 @@
+"""Examples:
+
+  python -m miml_core status ~/marsh
+  python -m miml_core status ~/marsh --json | jq .progress
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from miml_core.commands import following
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    following.add_project_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    with following.open_project(args) as project:
+        current = project.current_run()
+        sample = project.sample_accuracy()
+        outcome: dict[str, Any] = {
+            "project": str(project.folder),
+            "name": project.name,
+            "kind": project.kind,
+            "revision": project.revision,
+            "progress": asdict(project.progress()),
+            "classes": [asdict(one) for one in project.classes()],
+            "run": None if current is None else {**asdict(current), "curves": {}},
+            "jobs": [asdict(job) for job in project.jobs(active=True)],
+            "sample": asdict(sample),
+        }
+    following.say(args, outcome, _text(outcome))
+    return 0
+
+
+def _text(outcome: dict[str, Any]) -> str:
+    done, run_, sample = outcome["progress"], outcome["run"], outcome["sample"]
+    lines = [
+        f"{outcome['name']} ({outcome['kind']}), {outcome['project']}",
+        f"  files     {done['n_media']}" + (f", {done['n_missing']} missing" if done["n_missing"] else ""),
+        f"  bags      {done['n_bags']}: {done['n_tagged']} tagged, {done['n_finished']} finished, "
+        f"{done['n_segmented']} segmented" + (f", {done['n_errors']} with errors" if done["n_errors"] else ""),
+        f"  segments  {done['n_segments']}: {done['n_predicted']} predicted, {done['n_reviewed']} reviewed",
+        f"  classes   {', '.join(one['name'] for one in outcome['classes']) or 'none'}",
+    ]
+    if run_ is None:
+        lines.append("  model     none yet")
+    else:
+        since = run_["n_corrections_since"]
+        lines.append(f"  model     run {run_['id']}, {run_['model']}" + (f", {since} labels since" if since else ""))
+    if sample["n"]:
+        share, low, high = (f"{100 * sample[name]:.1f}" for name in ("accuracy", "low", "high"))
+        lines.append(f"  accuracy  {share} % of {sample['n']} sampled segments (95 %: {low} to {high})")
+    lines += [f"  job       {job['id']} {job['kind']}: {job['state']}, {job['message']}" for job in outcome["jobs"]]
+    return "\n".join(lines)

@@ -1,0 +1,46 @@
+"""Examples:
+
+  python -m miml_core train ~/marsh                                    the default model, good for most projects
+  python -m miml_core train ~/marsh --model sim --set lam=1e-7
+  python -m miml_core train ~/marsh --set alpha=0.01 --set kernel=rff --seed 1
+
+Predicts every segment at the end. The previous run stays in place until the new one is ready.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from miml_core.commands import following
+from miml_core.errors import BagtagError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    following.add_project_argument(parser)
+    parser.add_argument("--model", default=None, help="default: ored-lr")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the model")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cold", action="store_true", help="do not start from the previous model")
+
+
+def run(args: argparse.Namespace) -> int:
+    params = {
+        "model": args.model,
+        "params": dict(_parameter(text) for text in args.set),
+        "seed": args.seed,
+        "warm_start": not args.cold,
+    }
+    with following.open_project(args) as project:
+        return following.do_job(project, args, "train", params)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, mark, value = text.partition("=")
+    if not mark or not name:
+        raise BagtagError(f"A parameter is written NAME=VALUE, not {text!r}.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

@@ -1,0 +1,101 @@
+"""The whole flow from the command line, without a screen."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from miml_core.__main__ import main
+from miml_core.project import Project
+from tests.project.sounds import write_recordings, write_tags
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, dict[str, Any]]:
+    code = main([str(word) for word in words] + ["--json"])
+    printed = capsys.readouterr()
+    return code, json.loads(printed.out) if printed.out else {"error": printed.err}
+
+
+@pytest.mark.slow
+def test_from_a_folder_of_recordings_to_a_table_of_labelled_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard = write_recordings(tmp_path / "recordings", 8)
+    (tmp_path / "recordings" / "broken.wav").write_bytes(b"RIFF, but not really")
+    project = tmp_path / "project"
+    assert run(capsys, "new", project)[0] == 0
+
+    code, done = run(capsys, "import", project, tmp_path / "recordings")
+    assert code == 3 and done["bags"] == 8
+    assert [Path(each["item"]).name for each in done["failures"]] == ["broken.wav"]
+    code, done = run(capsys, "import", project, tmp_path / "recordings" / "clip_000.wav")
+    assert code == 0 and done["bags"] == 0 and done["known"] == 1
+
+    code, done = run(capsys, "segment", project)
+    assert code == 0 and done["segments"] >= 8 * 3
+
+    tags = write_tags(tmp_path / "tags.csv", {**heard, "nowhere.wav": {"Low"}})
+    code, done = run(capsys, "tag", project, tags, "--annotator", "Ann")
+    assert code == 3 and done["n_bags"] == 8 and len(done["left_out"]) == 1
+
+    code, done = run(capsys, "train", project, "--set", "alpha=0.01")
+    assert code == 0 and done["run"] == 1
+
+    with Project.open(project, annotator="Ann") as opened:
+        first = opened.review_queue("newest", limit=1)[0]
+        opened.correct(first.segment_id, -2)
+    assert run(capsys, "predict", project)[1]["bags"] == 1
+
+    target = tmp_path / "calls.csv"
+    assert run(capsys, "export", project, target)[0] == 0
+    with target.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) >= 8 * 3
+    by_hand = [row for row in rows if row["said_by"] == "person"]
+    assert [(row["who"], row["status"]) for row in by_hand] == [("Ann", "background")]
+    right = [row["label"] in heard[Path(row["file"]).name] for row in rows if row["label"]]
+    assert all(right) and {row["label"] for row in rows} >= {"Low", "Middle", "High"}
+
+    code, status = run(capsys, "status", project)
+    assert status["progress"]["n_reviewed"] == 1 and status["run"]["n_corrections_since"] == 1
+    assert run(capsys, "check", project) == (0, {"problems": []})
+
+
+def test_what_goes_wrong_is_said_on_standard_error_with_an_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and "not a Bagtag project" in printed.err
+    assert main(["new", str(tmp_path / "p")]) == 0
+    assert main(["new", str(tmp_path / "p")]) == 1
+    assert "already a project" in capsys.readouterr().err
+    for wrong in (["nonsense"], ["new"], ["new", "x", "--kind", "smell"], []):
+        with pytest.raises(SystemExit) as left:
+            main(wrong)
+        assert left.value.code == 2
+
+
+_ALL = ("new", "import", "segment", "tag", "train", "predict", "status", "export", "check")
+
+
+@pytest.mark.parametrize("command", _ALL)
+def test_every_command_explains_itself_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    assert left.value.code == 0
+    text = capsys.readouterr().out
+    assert f"python -m miml_core {command} " in text and "--json" in text
+
+
+def test_check_finds_and_repairs_leftovers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Project.create(tmp_path / "p").close()
+    (tmp_path / "p" / "runs" / "17").mkdir(parents=True)
+    code, found = run(capsys, "check", tmp_path / "p")
+    assert code == 1 and found["problems"][0]["kind"] == "leftover"
+    assert run(capsys, "check", tmp_path / "p", "--repair")[0] == 0
+    assert run(capsys, "check", tmp_path / "p") == (0, {"problems": []})
