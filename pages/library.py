@@ -44,8 +44,10 @@ with told():
         choice = bag_filters(project)
         page = paging(project, choice)
         if page.bags:
+            above = st.container()
             chosen, complete = bag_table(project, page, key="library.table")
-            bag_actions(project, chosen)
+            with above:
+                bag_actions(project, chosen)
         else:
             empty("No bag fits this search", "Change the search or the filter above.", icon="search_off")
     rerun_on_news(project, pending=not complete)

@@ -36,15 +36,14 @@ def desk(order: str, class_id: int | None) -> None:
     with side:
         segment_panel(project, state.segment_id)
         accuracy_panel(project)
-        retrain_button(project, run)
+        retrain_button(project)
     look_at(project, state.bag_id)
     keep_place(state.bag_id, state.segment_id)
     top_up(project, order, class_id, items)
 
 
 with told():
-    run = project.current_run()
-    if run is None:
+    if project.current_run() is None:
         empty(
             "There is nothing to review yet",
             "Tag some bags and train a model: its predictions are reviewed here.",

@@ -23,6 +23,7 @@ def desk() -> None:
     """Knobs and the two canvases: turning a knob runs only this."""
     bags, start = bags_to_segment(project)
     turned = knobs(project)
+    buttons = st.container()
     stored, tried = st.columns(2, gap="small")
     with stored:
         st.markdown("**Stored** · draw, merge, split and delete here")
@@ -32,7 +33,9 @@ def desk() -> None:
         name, found = preview(project, project.bag(state.bag_id), turned)
         st.markdown(f"**With these knobs** · {count(found, 'segment')}")
         canvas(project, state.bag_id, mode="preview", preview=name, height=300, key="segment.preview")
-    apply_settings(project, state.bag_id, turned)
+    with buttons:
+        apply_settings(project, state.bag_id, turned)
+        learn_segmenter(project)
 
 
 with told():
@@ -52,4 +55,3 @@ with told():
             "right side; wrong ones do little harm, missing ones cannot be labelled.",
         )
         desk()
-        learn_segmenter(project)

@@ -37,16 +37,20 @@ def bag_length(kind: str, *, key: str) -> dict[str, Any]:
     """How long recordings are cut into bags, as parameters of the import."""
     if kind != "sound":
         return {}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        cut = st.toggle(
-            "Cut long recordings into bags",
-            value=True,
-            key=f"{key}.cut",
-            help="A bag is what gets one set of tags. Ten seconds is a good length for birds: short enough to hear "
-            "everything in it, long enough that tagging goes fast.",
-        )
-        seconds = st.number_input("of so many seconds", 1.0, 3600.0, 10.0, 1.0, key=f"{key}.seconds", disabled=not cut)
-    return {"bag_length": float(seconds)} if cut else {}
+    seconds = st.number_input(
+        "Bag length (seconds)",
+        min_value=0.5,
+        max_value=86400.0,
+        value=10.0,
+        step=1.0,
+        format="%g",
+        placeholder="whole files",
+        key=f"{key}.seconds",
+        help="A bag is what gets one set of tags. Ten seconds suit birds: short enough to hear all of it, long enough "
+        "that tagging goes fast. Longer recordings are cut, a short rest is joined to the last bag; leave it empty "
+        "to keep files whole.",
+    )
+    return {} if seconds is None else {"bag_length": float(seconds), "remainder": "merge"}
 
 
 def start_import(project: Project, paths: list[Path], cutting: dict[str, Any], *, segment: bool) -> None:

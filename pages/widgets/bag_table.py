@@ -27,7 +27,7 @@ def bag_table(project: Project, page: BagPage, *, key: str) -> tuple[list[Bag], 
         pd.DataFrame(rows),
         hide_index=True,
         row_height=HEIGHT + 8,
-        height=min(56 * len(rows) + 38, 488),
+        height=min(56 * len(rows) + 38, 394),
         column_config=_columns(classes, sound=sound),
         on_select="rerun",
         selection_mode="multi-row",
@@ -80,14 +80,14 @@ def _columns(classes: list[Class], *, sound: bool) -> dict[str, Any]:
     coloured = len(classes) <= MOST_COLOURED
     return {
         "picture": config.ImageColumn("", width=WIDTH, pinned=True),
-        "name": config.TextColumn("Recording" if sound else "Picture", width="medium"),
+        "name": config.TextColumn("Recording" if sound else "Picture", width=250),
         "length": config.TextColumn("Length", width=84),
         "time": config.DatetimeColumn("Recorded" if sound else "Taken", format="YYYY-MM-DD HH:mm", width=136),
         "tags": config.MultiselectColumn(
             "Tags",
             options=[one.name for one in classes] if coloured else None,
             color=[one.colour for one in classes] if coloured and classes else None,
-            width="medium",
+            width=240,
         ),
         "reviewed": config.ProgressColumn(
             "Checked",
@@ -98,5 +98,5 @@ def _columns(classes: list[Class], *, sound: bool) -> dict[str, Any]:
             width=96,
         ),
         "segments": config.NumberColumn("Segments", width=84),
-        "state": config.TextColumn("State", width="medium"),
+        "state": config.TextColumn("State", width=170),
     }

@@ -13,12 +13,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.project import Project
+from pages.widgets.hints import guide
 from pages.widgets.places import home_folder
 
 _log = logging.getLogger("bagtag.pages")
@@ -76,13 +76,14 @@ def _make(making: Making) -> None:
 
     workshop = making.folder.with_name(f".{making.folder.name}-{time.time_ns()}")
 
-    def progress(step: int, of: int, info: Mapping[str, Any]) -> None:
+    def progress(step: int, of: int, info: Mapping[str, float]) -> None:
         making.share = step / of if of else 0.0
         if making.stop:
             raise _Stopped
 
     try:
-        make_demo(workshop, making.kind, progress=progress)
+        with make_demo(workshop, making.kind, progress=progress) as project:
+            guide(project)
         workshop.replace(making.folder)
         making.share = 1.0
     except _Stopped:

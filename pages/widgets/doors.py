@@ -25,15 +25,15 @@ _KINDS = {"sound": "Recordings", "picture": "Pictures"}
 
 def demo_door() -> None:
     """The demo, made on the spot and opened at the review."""
-    st.subheader(":material/play_circle: Look around")
-    st.markdown("A small wood at dawn, made up on this computer: tagged, trained and ready to review in a minute.")
+    st.subheader(":material/play_circle: Open the demo")
+    st.markdown("Made up on this computer: tagged, trained and ready to review in a minute. Hints show the way.")
     making = st.session_state.get(_DEMO)
     if making is not None:
         _watch_demo(making)
         return
-    if st.button("Open the demo", type="primary", icon=":material/play_arrow:", width="stretch"):
+    if st.button("Birds at dawn", type="primary", icon=":material/music_note:", width="stretch"):
         _begin_demo("sound")
-    if st.button("Demo with pictures", icon=":material/image:", width="stretch"):
+    if st.button("Pictures of surfaces", icon=":material/image:", width="stretch"):
         _begin_demo("picture")
     if any(existing_demo(kind) for kind in _KINDS):
         st.toggle("Start it afresh", key="door.anew", help="What you did in the demo before stays, as another project.")
@@ -65,8 +65,8 @@ def _watch_demo(making: Making) -> None:
 
 def open_project_door() -> None:
     """A project used before, or one somewhere on this computer."""
-    st.subheader(":material/folder_open: Go on")
-    st.markdown("Open a project. Everything is as you left it.")
+    st.subheader(":material/folder_open: Open a project")
+    st.markdown("Everything is as you left it.")
     for folder in known_projects()[:5]:
         if st.button(
             plain(folder.name),
@@ -86,19 +86,19 @@ def open_project_door() -> None:
 
 def new_project_door() -> None:
     """A new project from a folder of recordings or pictures, which stay where they are."""
-    st.subheader(":material/create_new_folder: Begin")
-    st.markdown("Make a project from a folder. Your files stay where they are and are never changed.")
-    folder = folder_chooser("Folder of recordings or pictures", key="door.new.folder")
+    st.subheader(":material/create_new_folder: Make one from a folder")
+    st.markdown("Your recordings or pictures stay where they are and are never changed.")
+    folder = folder_chooser("Folder", key="door.new.folder")
     if folder is None:
         return
     kind = st.segmented_control(
         "What is in it", list(_KINDS), default=_likely_kind(folder), format_func=_KINDS.__getitem__, required=True
     )
     found = found_in(folder, kind)
-    cutting = bag_length(kind, key="door.new")
-    name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
-    with st.expander("Where it is kept", icon=":material/save:"):
-        parent = folder_chooser("Below this folder", key="door.new.parent", start=_start())
+    with st.expander("Bag length, name, place", icon=":material/tune:"):
+        cutting = bag_length(kind, key="door.new")
+        name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
+        parent = folder_chooser("Kept in a folder of its name below", key="door.new.parent", start=_start())
     if st.button("Make the project", type="primary", icon=":material/add:", disabled=not (found and name and parent)):
         target = project_folder(parent, name)
         project = Project.create(target, kind=kind, name=name.strip(), annotator=annotator())

@@ -44,13 +44,13 @@ class Parameter:
 
 
 def expert_panel(model: str, *, key: str) -> dict[str, Any]:
-    """Draw a control for each parameter; answers those that differ from the constructor's defaults."""
+    """Draw a control for each parameter; answers what is not the constructor's default, or was proposed otherwise."""
     chosen = {}
     offered = proposed(model)
     with st.grid(3, min_column_width=180):
         for one in parameters(MODELS[model]):
             value = _control(one, offered.get(one.name, one.default), key=f"{key}.{model}.{one.name}")
-            if value != one.default:
+            if value != one.default or one.name in offered:
                 chosen[one.name] = value
     return chosen
 

@@ -54,7 +54,6 @@ def choose_export(project: Project) -> Choice:
         format_func=lambda one: fitting[one].title,
         key="export.format",
         persist_state="session",
-        required=True,
     )
     st.caption(
         f"{'A folder of files, one a recording' if fitting[name].many_files else 'One file'}. {fitting[name].keeps}"

@@ -30,11 +30,11 @@ def knobs(project: Project) -> InstanceSettings:
 
 
 def sound_knobs(stored: InstanceSettings) -> InstanceSettings:
-    """Three knobs in one row, and the spectrogram's own behind a fold; answers the settings as turned."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    """Three knobs in one row, and the spectrogram's own behind a button; answers the settings as turned."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         segments = _segments(stored.segments)
-    with st.expander("Spectrogram", icon=":material/graphic_eq:", key="knob.fold"):
-        spectrogram = _spectrogram(stored.spectrogram)
+        with st.popover("Spectrogram", icon=":material/graphic_eq:", key="knob-fold"):
+            spectrogram = _spectrogram(stored.spectrogram)
     return replace(stored, segments=segments, spectrogram=spectrogram)
 
 
@@ -78,7 +78,7 @@ def _milliseconds(seconds: float) -> tuple[float, float, float, float]:
 
 
 def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
-    with st.grid(4, min_column_width=180):
+    with st.grid(2, min_column_width=200):
         st.selectbox(
             "Made for",
             list(_PRESETS),

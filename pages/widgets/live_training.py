@@ -30,8 +30,9 @@ def _watch(project: Project) -> None:
             st.progress(job.share, text=_sentence(job))
             charts.curves(job.info.get("curves", {}), key=f"live.{job.id}")
             st.button(
-                "Stop and keep what it has learnt",
+                "Stop",
                 icon=":material/stop_circle:",
+                help="The run before it stays in place.",
                 key="live.stop",
                 disabled=job.cancelling,
                 on_click=attempt,

@@ -33,16 +33,12 @@ WORDS = {
     ),
 }
 
-_IN_THE_FIELD = {"background": True, "leak": 0.001}
-
 
 def proposed(model: str) -> dict[str, Any]:
-    """Parameters that suit real recordings better than the constructor's own, which are those of the papers.
+    """Parameters that suit real recordings better than the constructor's own, which are those of the papers."""
+    from miml_core.project.tasks.training import DEFAULT_PARAMS
 
-    There is always something nobody listed (background), and now and then a call that no segment was found for (leak).
-    """
-    known = inspect.signature(MODELS[model].__init__).parameters
-    return {name: value for name, value in _IN_THE_FIELD.items() if name in known}
+    return dict(DEFAULT_PARAMS.get(model, {}))
 
 
 def title(model: str) -> str:

@@ -19,7 +19,7 @@ def paging(project: Project, choice: BagChoice, *, key: str = "library") -> BagP
         st.session_state[f"{key}.choice"] = choice
         st.session_state.pop(f"{key}.page", None)
     number = 1
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.caption(count(total, "bag"), width="content")
         if n_pages > 1:
             number = st.pagination(n_pages, key=f"{key}.page", max_visible_pages=7, persist_state="session")

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
-from miml_core.project import Project, Run
-from pages.widgets.guard import attempt
+from miml_core.project import Project
 from pages.widgets.train_form import start_training
 from pages.widgets.words import count
 
 
-def retrain_button(project: Project, run: Run) -> None:
+def retrain_button(project: Project) -> None:
     """Starts in the background; the canvas takes the new predictions without moving."""
+    run = project.current_run()
     training = any(job.kind == "train" for job in project.jobs(active=True))
-    new = run.n_corrections_since + run.n_tags_since
-    st.button(
+    new = run.n_corrections_since + run.n_tags_since if run else 0
+    if st.button(
         "Training …" if training else "Retrain",
         icon=":material/model_training:",
         disabled=training,
         type="primary" if new and not training else "secondary",
-        on_click=attempt,
-        args=(start_training, project),
         help="Learns from everything said so far, in the background: go on reviewing meanwhile.",
         width="stretch",
-    )
-    st.caption(
-        f"{count(new, 'new answer')} since the model was trained." if new else "The model knows all your answers."
-    )
+    ):
+        start_training(project)
+        st.rerun()
+    if new:
+        st.caption(f"{count(new, 'new answer')} since the model was trained.")

@@ -36,7 +36,7 @@ Item = tuple[int, int | None]
 def choose_order(project: Project) -> tuple[str, int | None]:
     """The row that says which segments are offered; answers the order and, by species, the class."""
     sizes = project.queue_sizes()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         order = st.segmented_control(
             "Look at",
             list(ORDERS),
@@ -56,7 +56,7 @@ def choose_order(project: Project) -> tuple[str, int | None]:
             on_click=forget_queue,
             args=(_NAME,),
         )
-    st.caption(_EXPLAINED[order])
+        st.caption(_EXPLAINED[order], width="stretch")
     return order, class_id
 
 

@@ -12,6 +12,11 @@ from pages.widgets import model_words
 from pages.widgets.guard import attempt
 from pages.widgets.words import count, length_of_time, when
 
+SCORES = {
+    "sample": ("Accuracy", "Share found right in a random sample: the honest figure"),
+    "agreement_before": ("Agreement", "Share found right of what was checked before it learnt from that: pessimistic"),
+    "objective": ("Objective", "What the training maximises; comparable between runs on the same data only"),
+}
 _STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "stopped"}
 
 
@@ -30,13 +35,13 @@ def age_of(run: Run) -> str | None:
 def runs_table(project: Project, runs: list[Run]) -> None:
     """Scores of all runs, the latest first; select one to make it current or to remove it."""
     picked = st.dataframe(
-        pd.DataFrame([_row(run) for run in runs]),
+        pd.DataFrame([_row(project, run) for run in runs]),
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
         key="runs.table",
         height=min(36 * len(runs) + 38, 320),
-        column_config=_columns(runs),
+        column_config=_columns(),
         alt="Trainings of this project",
     )
     rows = [place for place in picked["selection"]["rows"] if place < len(runs)]
@@ -46,7 +51,9 @@ def runs_table(project: Project, runs: list[Run]) -> None:
         st.caption("Select a run to see its settings, to show its predictions or to remove it.")
 
 
-def _row(run: Run) -> dict[str, Any]:
+def _row(project: Project, run: Run) -> dict[str, Any]:
+    sample = project.sample_accuracy(run.id)
+    scores = {**run.scores, **({} if sample.accuracy is None else {"sample": sample.accuracy})}
     return {
         "current": "shown" if run.current else "",
         "number": run.id,
@@ -56,13 +63,12 @@ def _row(run: Run) -> dict[str, Any]:
         "took": "" if run.seconds is None else length_of_time(run.seconds),
         "bags": run.n_bags,
         "checked": run.n_corrections,
-        **{f"score.{name}": value for name, value in run.scores.items()},
+        **{name: scores.get(name) for name in SCORES},
     }
 
 
-def _columns(runs: list[Run]) -> dict[str, Any]:
+def _columns() -> dict[str, Any]:
     config = st.column_config
-    scores = {name for run in runs for name in run.scores}
     return {
         "current": config.TextColumn("", width=60),
         "number": config.NumberColumn("Run", width=50),
@@ -72,12 +78,8 @@ def _columns(runs: list[Run]) -> dict[str, Any]:
         "took": config.TextColumn("Took", width=70),
         "bags": config.NumberColumn("Bags", width=60),
         "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=76),
-        **{f"score.{name}": config.NumberColumn(_score_title(name), format="%.3f") for name in scores},
+        **{name: config.NumberColumn(title, format="%.3f", help=says) for name, (title, says) in SCORES.items()},
     }
-
-
-def _score_title(name: str) -> str:
-    return name.replace("_", " ").capitalize()
 
 
 def _chosen(project: Project, run: Run) -> None:

@@ -15,9 +15,7 @@ from pages.widgets.expert_panel import expert_panel
 def train_form(project: Project, *, ready: bool) -> None:
     """The model with one sentence on it, its own parameters for those who know them, and the button."""
     names = sorted(MODELS, key=lambda name: (name != model_words.DEFAULT, list(MODELS).index(name)))
-    model = st.selectbox(
-        "Model", names, format_func=model_words.title, key="train.model", persist_state="session", required=True
-    )
+    model = st.selectbox("Model", names, format_func=model_words.title, key="train.model", persist_state="session")
     st.caption(model_words.sentence(model))
     with st.expander("For experts", icon=":material/tune:"):
         params = expert_panel(model, key="train.params")
@@ -27,6 +25,7 @@ def train_form(project: Project, *, ready: bool) -> None:
             )
             warm = st.toggle(
                 "Go on from the current run",
+                value=True,
                 key="train.warm",
                 help="Starts where the current run ended, if it is of the same model: faster after a few corrections.",
             )
@@ -43,7 +42,5 @@ def start_training(
     """Queue a training; without a model, one like the current run (or the default)."""
     if model is None:
         run = project.current_run()
-        model, params = (
-            (run.model, run.params) if run else (model_words.DEFAULT, model_words.proposed(model_words.DEFAULT))
-        )
+        model, params = (run.model, run.params) if run else (model_words.DEFAULT, {})
     project.start_job("train", {"model": model, "params": params or {}, **more})
