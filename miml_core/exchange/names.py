@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 _REFUSED = re.compile('[\x00-\x1f\x7f<>:"|?*%\\\\\udc80-\udcff]')
@@ -23,11 +22,6 @@ def name_from_beside(name: str, ending: str) -> str:
     if name.lower().endswith(ending.lower()):
         name = name[: -len(ending)]
     return "/".join("" if part == "%2F" else unquote(part, errors="surrogateescape") for part in name.split("/"))
-
-
-def base_name(name: str) -> str:
-    """The last part of a path with forward slashes."""
-    return PurePosixPath(name).name
 
 
 def _encode(part: str) -> str:
