@@ -32,9 +32,12 @@ export function withEdit(bag, edit) {
   return perform ? perform(bag, edit.act, `@${edit.number}`) : bag;
 }
 
-/** Does the server have more to say about this act than `withEdit` knows? */
+const FULLY_KNOWN = ["correct", "accept", "accept_bag", "tag", "finish", "unfinish", "nothing_here", "delete"];
+
+/** Does the server have more to say about this act than `withEdit` knows: a new shape, or what "@7" has become? */
 export function needsFetch(act) {
-  return !["correct", "accept", "accept_bag", "tag", "finish", "unfinish", "nothing_here", "delete"].includes(act.act);
+  const named = [act.class, act.label, ...(act.segments ?? [])];
+  return !FULLY_KNOWN.includes(act.act) || named.some((name) => typeof name === "string");
 }
 
 const performers = {

@@ -12,6 +12,7 @@ import { Legend } from "./legend.js";
 import { Lifetime } from "./lifetime.js";
 import { Notice } from "./notice.js";
 import { outboxFor } from "./outbox.js";
+import { PageLink } from "./page_link.js";
 import { marginsFor, paintAxes } from "./axes.js";
 import { paintDraft, paintImage, paintMarks, paintPlayhead, paintSegments } from "./paint.js";
 import { Pointer } from "./pointer.js";
@@ -25,15 +26,11 @@ import { TagBar } from "./tagbar.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
 
-const TELL_AFTER = 120; // milliseconds of quiet before the page hears of a selection or an edit
 const remembered = new Map(); // bag -> what was looked at, so that coming back finds it again
 const REMEMBERED_BAGS = 50;
 
 export class Board {
-  #go = null;
   #image = null;
-  #telling = null;
-  #told = "";
 
   constructor(root) {
     this.root = root;
@@ -47,6 +44,7 @@ export class Board {
     this.draft = null;
     this.tool = "select";
     this.queue = new Queue();
+    this.wish = null; // the page's latest wish that was followed
   }
 
   get mode() {
@@ -62,6 +60,7 @@ export class Board {
     const first = this.data === null;
     this.component = component;
     this.data = component.data;
+    const entered = this.server?.token === this.data.token;
     this.server = serverFor(this.data);
     if (first) this.#build();
     this.outbox.sendThrough(this.server);
@@ -70,16 +69,16 @@ export class Board {
     this.theme = readTheme(this.root);
     this.queue.update(this.data.queue, this.item);
     const previewChanged = this.keeper.preview !== (this.data.preview ?? null);
-    if (this.data.go !== this.#go) this.#openItem([this.data.bag, this.data.segment ?? null]);
+    if (this.data.wish !== this.wish) this.#openItem([this.data.bag, this.data.segment ?? null]);
     else if (previewChanged) this.#openItem(this.item);
-    this.#go = this.data.go;
+    else if (!entered) this.keeper.fetch();
+    this.wish = this.data.wish;
     this.stage.measure();
     this.refreshPanels();
   }
 
   end() {
     this.#rememberView();
-    clearTimeout(this.#telling);
     this.lifetime.end();
     this.root.replaceChildren();
   }
@@ -101,9 +100,10 @@ export class Board {
     this.stage.node.append(this.card.node, this.finder.node, this.help.node, this.notice.node);
     this.keeper = new Keeper(lifetime, this.server, this.outbox, {
       onBag: (bag) => this.#show(bag),
-      onProblem: (problem) => this.notice.stay(problem.message, () => this.#retry()),
+      onProblem: (problem) => problem.stranger || this.notice.stay(problem.message, () => this.#retry()),
       onResult: (answer) => this.hands.explain(answer),
     });
+    this.link = new PageLink(lifetime, this);
     this.hands = new Hands(this);
     this.ears = new Ears(this);
     this.toolbar = new Toolbar(lifetime, this);
@@ -353,17 +353,8 @@ export class Board {
     this.live.textContent = sentence;
   }
 
-  /** Tell the page where the person is, once they pause; its side panels follow. */
   tellPage() {
-    clearTimeout(this.#telling);
-    this.#telling = setTimeout(() => {
-      const segment = this.selection.ids.find((id) => typeof id === "number") ?? null;
-      const now = { bag: this.bag?.id ?? null, segment, item: this.item, stored: this.outbox.stored, revision: this.keeper.revision };
-      const text = JSON.stringify(now);
-      if (text === this.#told || this.lifetime.over || this.mode === "preview") return;
-      this.#told = text;
-      this.component.setStateValue("now", now);
-    }, TELL_AFTER);
+    this.link.tell();
   }
 
   /** Bring buttons, status line and legend up to date, and repaint (everything, unless told less). */

@@ -25,7 +25,7 @@ export class Pointer {
   }
 
   #down(event) {
-    if (event.button > 1 || event.target.closest(".card, .finder, .help, .ask")) return;
+    if (event.button > 1 || event.target.closest(".card, .finder, .help, .notice")) return;
     this.stage.node.focus({ preventScroll: true });
     if (event.button === 1) event.preventDefault();
     this.stage.node.setPointerCapture(event.pointerId);
@@ -41,7 +41,7 @@ export class Pointer {
   }
 
   #startPinch() {
-    this.#press = { pinch: true, ...this.#spread() };
+    this.#press = { pinch: true, from: this.#spread(), window: this.board.view.remember() };
     this.board.setDraft(null);
   }
 
@@ -61,12 +61,14 @@ export class Pointer {
     else if (this.#press) this.#drag(event, at);
   }
 
+  /** What lay between the fingers when they came down stays between them. */
   #pinch() {
+    const { from, window } = this.#press;
     const now = this.#spread();
-    const factor = now.distance / this.#press.distance;
-    this.board.view.panBy(now.x - this.#press.x, now.y - this.#press.y);
-    this.board.view.zoomAbout(now.x, now.y, factor, factor);
-    Object.assign(this.#press, now);
+    const factor = now.distance / from.distance;
+    this.board.view.recall(window);
+    this.board.view.zoomAbout(from.x, from.y, factor, factor);
+    this.board.view.panBy(now.x - from.x, now.y - from.y);
     this.board.viewMoved();
   }
 

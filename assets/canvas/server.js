@@ -10,9 +10,9 @@ export class Refused extends Error {
     this.status = status;
   }
 
-  /** The server does not know this visitor (any more): waiting for a new token helps, trying again does not. */
+  /** The server does not know this visitor (any more): a new token helps, trying again does not. */
   get stranger() {
-    return this.status === 401 || this.status === 403 || this.status === 404;
+    return this.status === 401;
   }
 }
 
@@ -26,12 +26,14 @@ export function serverFor(data) {
   return server;
 }
 
-export class Server {
+/** Tells of "stranger" when it was restarted and knows the token no more. */
+export class Server extends EventTarget {
   #bags = new Map();
   #images = new Map();
   #onTheWay = new Map();
 
   constructor(data) {
+    super();
     this.enter(data);
   }
 
@@ -116,7 +118,9 @@ export class Server {
     const headers = { ...options.headers, "X-Bagtag-Token": this.token };
     const answer = await fetch(new URL(path, this.root), { ...options, headers, credentials: "same-origin" });
     if (answer.ok) return answer;
-    throw new Refused(answer.status, await sentenceOf(answer));
+    const refused = new Refused(answer.status, await sentenceOf(answer));
+    if (refused.stranger) this.dispatchEvent(new Event("stranger"));
+    throw refused;
   }
 }
 

@@ -84,7 +84,7 @@ def canvas(
         One a page: the name of the component's state.
     """
     open_once(project.folder)
-    item, go = _wish(key, bag_id, segment_id)
+    item, wish = _wish(key, bag_id, segment_id)
     data = {
         "base": _base(),
         "assets": version(),
@@ -95,15 +95,19 @@ def canvas(
         "mode": mode,
         "bag": item[0],
         "segment": item[1],
-        "go": go,
+        "wish": wish,
         "queue": _around(queue, _now(key).get("item") or list(item)),
         "preview": preview,
         "height": height,
         "sampled": sampled,
         "autoplay": autoplay,
     }
-    _component()(key=key, data=data, on_now_change=lambda: None)
+    _component()(key=key, data=data, on_now_change=_ignore, on_knock_change=_ignore)
     return _state(key, project, item)
+
+
+def _ignore() -> None:
+    """The state is read where it is needed; Streamlit only wants to know its names."""
 
 
 def _component() -> Any:
@@ -127,21 +131,22 @@ def _state(key: str, project: Project, item: tuple[int, int | None]) -> CanvasSt
 
 
 def _wish(key: str, bag_id: int, segment_id: int | None) -> tuple[tuple[int, int | None], int]:
-    """What the canvas is asked to show, and how many wishes there have been.
+    """What the canvas is asked to show, and the number of this wish.
 
     A page that passes on what the canvas told it in the run before wishes nothing new, however far the person has
-    gone since; only what the canvas did not say itself counts.
+    gone since; only what the canvas did not say itself counts. After a restart of the server the browser still knows
+    the number of the last wish, and stays where it is.
     """
     asked = (bag_id, segment_id)
-    last: dict[str, Any] = st.session_state.setdefault(f"{key}.wish", {"asked": asked, "shown": asked, "go": 1})
-    echo = st.session_state.get(f"{key}.answered")
-    if asked != last["asked"]:
-        is_echo = echo is not None and asked[0] == echo[0] and asked[1] in (None, echo[1])
-        if not is_echo:
-            last["go"] += 1
-            last["shown"] = asked
-        last["asked"] = asked
-    return last["shown"], last["go"]
+    now = _now(key)
+    last: dict[str, Any] = st.session_state.get(f"{key}.wish") or {"asked": asked, "number": now.get("wish") or 1}
+    told = st.session_state.get(f"{key}.answered")
+    echo = bool(now) and told is not None and asked[0] == told[0] and asked[1] in (None, told[1])
+    wishes = asked != last["asked"] and not echo
+    shown = last.get("shown", asked) if now and not wishes else asked
+    number = last["number"] + int(wishes)
+    st.session_state[f"{key}.wish"] = {"asked": asked, "shown": shown, "number": number}
+    return shown, number
 
 
 def _around(queue: Sequence[Item] | None, here: Sequence[int | None]) -> dict[str, Any]:

@@ -105,7 +105,10 @@ def _meadow(path: Path, rng: np.random.Generator) -> list[tuple[int, int, int]]:
     draw = ImageDraw.Draw(picture)
     discs = []
     for place in range(12):
-        x, y = 120 + 210 * (place % 4) + int(rng.integers(-40, 40)), 110 + 190 * (place // 4) + int(rng.integers(-30, 30))
+        x, y = (
+            120 + 210 * (place % 4) + int(rng.integers(-40, 40)),
+            110 + 190 * (place // 4) + int(rng.integers(-30, 30)),
+        )
         radius = int(rng.integers(25, 60))
         colour = [(245, 240, 230), (200, 40, 30), (60, 70, 200)][place % 3]
         draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)

@@ -132,7 +132,7 @@ def _check_token(request: Request, *, by_address: bool) -> None:
 def _project(request: Request) -> Project:
     project = project_by_key(request.path_params["project"])
     if project is None:
-        raise NotAllowed(404, "This project is not open: reload the page.")
+        raise NotAllowed(401, "This project is not open here: reload the page.")
     return project
 
 

@@ -1,0 +1,89 @@
+"""The canvas as a test handles it: where things are on screen, what it has drawn, what it has stored."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+_BOARD = (
+    """document.querySelector('[data-testid="stBidiComponentIsolated"]')?.shadowRoot?.querySelector('.bagtag')?.board"""
+)
+_STATE = """b => b && b.bag && ({
+  bag: b.bag.id, segments: b.bag.segments.length, selected: b.selection.ids, tool: b.tool, mode: b.mode,
+  unsent: b.outbox.unsent.length, stored: b.outbox.stored, state: b.outbox.state, window: b.view.window,
+  zoom: b.view.zoom, tags: b.bag.tags, labels: Object.fromEntries(b.bag.segments.map(s => [s.id, s.label])),
+  guesses: Object.fromEntries(b.bag.segments.map(s => [s.id, s.guesses])), playing: b.player.playing,
+  position: b.player.position, image: b.stage.painted})"""
+
+
+class Board:
+    """The first canvas of a page."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    @classmethod
+    def open(cls, page: Any, url: str, **asked: Any) -> Board:
+        """Go to the canvas page and wait until a bag is drawn."""
+        page.goto(f"{url}/?{urlencode(asked)}")
+        board = cls(page)
+        board.wait("s")
+        return board
+
+    def ask(self, script: str) -> Any:
+        """Evaluate a function of the board."""
+        return self.page.evaluate(f"({script})({_BOARD})")
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.ask(_STATE)
+
+    def wait(self, condition: str, timeout: float = 20.0) -> dict[str, Any]:
+        """Wait until a condition on the state `s` holds; answers the state."""
+        self.page.wait_for_function(
+            f"(() => {{ const s = ({_STATE})({_BOARD}); return s && ({condition}); }})()", timeout=1000 * timeout
+        )
+        return self.state
+
+    def saved(self) -> dict[str, Any]:
+        return self.wait("s.state === 'saved'")
+
+    def place(self, segment: int) -> tuple[float, float]:
+        """The middle of a segment on the page, in pixels."""
+        box = f"""b => {{
+          const s = b.bag.segments.find(s => s.id === {segment}).shape.box, r = b.stage.node.getBoundingClientRect();
+          const p = b.view.pixelAt((s.u0 + s.u1) / 2, (s.v0 + s.v1) / 2);
+          return [r.left + b.stage.node.clientLeft + p.x, r.top + b.stage.node.clientTop + p.y]; }}"""
+        x, y = self.ask(box)
+        return x, y
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """A real place (seconds and hertz, or pixels of the picture) on the page."""
+        px, py = self.ask(
+            f"""b => {{ const q = b.view.toPlane({x}, {y}), p = b.view.pixelAt(q.u, q.v), r = b.stage.node.getBoundingClientRect();
+            return [r.left + b.stage.node.clientLeft + p.x, r.top + b.stage.node.clientTop + p.y]; }}"""
+        )
+        return px, py
+
+    def click(self, segment: int, **how: Any) -> None:
+        self.page.mouse.click(*self.place(segment), **how)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def drag(self, *points: tuple[float, float]) -> None:
+        """Draw through real places."""
+        first, *rest = [self.pixel(*point) for point in points]
+        self.page.mouse.move(*first)
+        self.page.mouse.down()
+        for point in rest:
+            self.page.mouse.move(*point, steps=6)
+        self.page.mouse.up()
+
+    def text(self, selector: str) -> str:
+        return self.page.locator(f".bagtag {selector}").first.inner_text()
+
+    def shot(self, path: Any) -> None:
+        self.page.wait_for_timeout(150)
+        self.page.screenshot(path=str(path))

@@ -1,0 +1,305 @@
+"""The canvas in a real Chromium: looking, labelling, drawing, hearing, and the doors behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from miml_core import BACKGROUND
+from miml_core.project import Project
+from tests.browser.board import Board
+from tests.browser.projects import picture_project, sound_project
+
+pytestmark = pytest.mark.browser
+NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ 'tit'", "שלום עולם", "Grünfink", "白鹡鸰")
+LISTENERS = "() => document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot.querySelector('.bagtag').livingListeners()"
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("canvas")
+    sound_project(folder / "sound", (5, 40, 300)).close()
+    sound_project(folder / "nasty", (5,), classes=NASTY).close()
+    picture_project(folder / "picture").close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(start_server, projects):
+    return start_server("tests/browser/canvas_app.py", CANVAS_PROJECTS=str(projects))
+
+
+@pytest.fixture(scope="module")
+def stored(projects):
+    """The sound project as it is on disk."""
+    with Project.open(projects / "sound" / "project") as project:
+        yield project
+
+
+@pytest.fixture(scope="module")
+def window(chromium):
+    """One browser window, so that Streamlit's own files are fetched once."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(window):
+    page = window.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    page.close()
+    assert problems == []
+
+
+def label_of(project: Project, segment: int) -> int | None:
+    return project.segment(segment).label
+
+
+def test_click_key_and_enter_select_label_and_accept(page, server, stored):
+    board = Board.open(page, server.url, bag=1)
+    first, second = (segment.id for segment in sorted(stored.segments(1), key=lambda s: s.left)[:2])
+    board.click(first)
+    assert board.wait(f"s.selected[0] === {first}")["selected"] == [first]
+    wanted = stored.classes()[4]
+    board.press("5")
+    assert board.state["labels"][str(first)] == wanted.id, "the label is drawn before the server has answered"
+    board.saved()
+    assert label_of(stored, first) == wanted.id
+    assert stored.bag(1).tags[wanted.id] == 1, "a label the bag was not tagged with adds the tag"
+    board.press("Enter")
+    board.wait(f"s.selected[0] === {second}")
+    board.press("Enter")
+    board.wait(f"s.labels[{second}] !== null")
+    board.saved()
+    assert stored.segment(second).accepted
+    board.press("ArrowLeft", "0")
+    board.saved()
+    assert label_of(stored, first) is not None
+    page.get_by_text("stored 3").wait_for()
+
+
+def test_find_box_labels_by_typing_without_accents(page, server, projects):
+    board = Board.open(page, server.url, **{"in": "nasty"})
+    board.press("ArrowRight", "/")
+    page.keyboard.type("grun")
+    board.press("Enter")
+    state = board.saved()
+    with Project.open(projects / "nasty" / "project") as project:
+        assert label_of(project, state["selected"][0]) == project.find_class("Grünfink").id
+
+
+def test_names_are_text_whatever_they_hold(page, server):
+    board = Board.open(page, server.url, **{"in": "nasty"})
+    shown = page.locator(".bagtag .chip .name").all_inner_texts()
+    assert [name for name in NASTY if name in shown] == list(NASTY)
+    assert page.locator(".bagtag script").count() == 0
+    board.press("/")
+    assert page.title() == "Canvas"
+
+
+def test_shapes_are_drawn_merged_split_redrawn_deleted_and_undone(page, server, stored):
+    board = Board.open(page, server.url, bag=2)
+    before = board.state["segments"]
+    board.press("d")
+    board.drag((1.0, 17_000), (2.0, 19_500))
+    (drawn,) = board.wait(f"s.segments === {before + 1} && typeof s.selected[0] === 'number'")["selected"]
+    segment = stored.segment(drawn)
+    assert (segment.left, segment.right) == pytest.approx((1.0, 2.0), abs=0.03)
+    assert (segment.low, segment.high) == pytest.approx((17_000, 19_500), abs=250)
+    board.press("2")
+    board.press("d", "d", "s")
+    board.drag((1.5, 16_500), (1.5, 20_000))
+    state = board.wait(f"s.segments === {before + 2} && s.state === 'saved'")
+    halves = [s for s in stored.segments(2) if s.low > 16_000]
+    assert len(halves) == 2 and {s.label for s in halves} == {stored.classes()[1].id}
+    board.click(halves[0].id)
+    _shift_click(board, halves[1].id)
+    board.press("m")
+    board.wait(f"s.segments === {before + 1} && s.state === 'saved' && typeof s.selected[0] === 'number'")
+    board.press("e")
+    board.drag((1.2, 17_500), (1.8, 17_500), (1.8, 18_500), (1.2, 18_500))
+    state = board.saved()
+    board.wait("s.state === 'saved'")
+    assert stored.segment(state["selected"][0]).right == pytest.approx(1.8, abs=0.05)
+    board.press("x")
+    board.wait(f"s.segments === {before}")
+    board.saved()
+    board.press("Control+z")
+    board.wait(f"s.segments === {before + 1}")
+    board.press("Control+Shift+z")
+    board.wait(f"s.segments === {before}")
+    board.saved()
+
+
+def _shift_click(board: Board, segment: int) -> None:
+    board.page.keyboard.down("Shift")
+    board.click(segment)
+    board.page.keyboard.up("Shift")
+
+
+def test_label_of_a_segment_drawn_a_moment_ago_finds_it(page, server, stored):
+    """Draw and label leave before the server has said the new segment's id."""
+    board = Board.open(page, server.url, bag=1)
+    before = {s.id for s in stored.segments(1)}
+    board.press("d")
+    board.drag((0.3, 18_000), (0.7, 20_000))
+    board.press("3")
+    board.wait("s.state === 'saved' && typeof s.selected[0] === 'number'")
+    (new,) = {s.id for s in stored.segments(1)} - before
+    assert label_of(stored, new) == stored.classes()[2].id
+
+
+def test_wheel_zooms_about_the_pointer_drag_pans_double_click_resets(page, server):
+    board = Board.open(page, server.url, bag=2)
+    x, y = board.pixel(4.0, 8_000)
+    page.mouse.move(x, y)
+    assert board.text(".readout").startswith("4.00")
+    page.mouse.wheel(0, -800)
+    state = board.wait("s.zoom.x > 2")
+    assert state["zoom"]["y"] == pytest.approx(1.0)
+    assert board.pixel(4.0, 8_000) == pytest.approx((x, y), abs=1.5)
+    page.mouse.down()
+    page.mouse.move(x + 120, y, steps=4)
+    page.mouse.up()
+    assert board.pixel(4.0, 8_000)[0] == pytest.approx(x + 120, abs=2)
+    page.mouse.dblclick(*board.pixel(3.95, 20_500))
+    board.wait("s.zoom.x === 1")
+
+
+def test_zoom_and_selection_survive_reruns_theme_and_news(page, server, stored):
+    board = Board.open(page, server.url, bag=3)
+    segment = stored.segments(3)[10].id
+    board.click(segment)
+    board.press("+", "+")
+    seen = board.wait("s.zoom.x > 2")
+    page.get_by_role("button", name="Run again").click()
+    page.wait_for_timeout(700)
+    page.emulate_media(color_scheme="dark")
+    stored.correct(stored.segments(3)[0].id, BACKGROUND)
+    board.wait(f"s.labels[{stored.segments(3)[0].id}] === {BACKGROUND}", timeout=8)
+    now = board.state
+    assert (now["window"], now["selected"]) == (seen["window"], seen["selected"])
+
+
+def test_keys_leave_text_fields_alone(page, server):
+    board = Board.open(page, server.url, bag=1)
+    page.get_by_label("Note").fill("")
+    page.get_by_label("Note").press_sequentially("nnx5")
+    state = board.state
+    assert (state["bag"], state["unsent"], state["selected"]) == (1, 0, [])
+    assert page.get_by_label("Note").input_value() == "nnx5"
+
+
+def test_next_and_previous_go_through_the_queue_at_once(page, server):
+    board = Board.open(page, server.url, bag=1)
+    board.press("n")
+    board.wait("s.bag === 2")
+    board.press("n", "n", "n")
+    board.wait("s.bag === 3")
+    page.get_by_text("bag 3").wait_for()
+    board.press("p")
+    page.get_by_text("bag 2").wait_for()
+    page.wait_for_timeout(500)
+    assert board.state["bag"] == 2, "page runs that follow do not bring an earlier bag back"
+
+
+def test_tag_mode_toggles_creates_and_finishes(page, server, stored):
+    stored.unfinish(2)
+    board = Board.open(page, server.url, bag=2, mode="tag")
+    had = stored.bag(2).tags.get(6)
+    board.press("6")
+    board.saved()
+    assert (stored.bag(2).tags.get(6) == 1) != (had == 1)
+    board.press("/")
+    page.keyboard.type("Nachtigall")
+    board.press("Enter")
+    board.saved()
+    new = stored.find_class("Nachtigall")
+    assert stored.bag(2).tags[new.id] == 1
+    page.locator(".bagtag .chip.tagged", has_text="Nachtigall").wait_for()
+    board.press("Enter")
+    board.wait("s.bag === 3")
+    board.saved()
+    assert stored.bag(2).finished
+
+
+def test_removing_a_tag_that_segments_carry_asks_first(page, server, stored):
+    wren = stored.classes()[0]
+    segment = stored.segments(2)[0].id
+    stored.correct(segment, wren.id)
+    board = Board.open(page, server.url, bag=2, mode="tag")
+    board.press("1")
+    page.locator(".bagtag .notice button", has_text="Yes").wait_for()
+    assert stored.bag(2).tags[wren.id] == 1
+    page.locator(".bagtag .notice button", has_text="Yes").click()
+    board.saved()
+    assert stored.bag(2).tags.get(wren.id) != 1 and label_of(stored, segment) is None
+
+
+def test_leaving_and_coming_back_leaks_no_listeners(page, server):
+    board = Board.open(page, server.url, bag=2)
+    away = page.locator("label", has_text="Away")
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    counts, own = [], []
+    for _ in range(4):
+        away.click()
+        page.locator(".bagtag").wait_for(state="detached")
+        away.click()
+        board.wait("s")
+        page.wait_for_timeout(300)
+        session.send("HeapProfiler.collectGarbage")
+        metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+        counts.append(metrics["JSEventListeners"])
+        own.append(page.evaluate(LISTENERS))
+    assert len(set(own)) == 1, own
+    assert counts[-1] <= counts[1], counts
+
+
+def test_fingers_pinch_to_zoom_and_tap_to_select(chromium, server, stored):
+    context = chromium.new_context(viewport={"width": 800, "height": 900}, has_touch=True)
+    page = context.new_page()
+    board = Board.open(page, server.url, bag=1)
+    segment = stored.segments(1)[1].id
+    page.touchscreen.tap(*board.place(segment))
+    board.wait(f"s.selected[0] === {segment}")
+    session = context.new_cdp_session(page)
+    x, y = board.pixel(5.0, 10_000)
+    for kind, spread in [("touchStart", 40), ("touchMove", 60), ("touchMove", 120)]:
+        points = [{"x": x - spread, "y": y, "id": 0}, {"x": x + spread, "y": y, "id": 1}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert board.state["zoom"]["x"] > 2
+    assert board.pixel(5.0, 10_000)[0] == pytest.approx(x, abs=2)
+    context.close()
+
+
+def test_focus_is_visible_and_the_selection_is_announced(page, server):
+    board = Board.open(page, server.url, bag=1)
+    stage = page.locator(".bagtag .stage")
+    stage.focus()
+    assert "segments" in stage.get_attribute("aria-label")
+    assert stage.evaluate("node => getComputedStyle(node).boxShadow") != "none"
+    board.press("Tab")
+    assert "Segment" in page.locator(".bagtag .live").text_content()
+    for _ in range(board.state["segments"]):
+        board.press("Tab")
+    assert not stage.evaluate("node => node.matches(':focus')"), "Tab leaves the canvas after the last segment"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_screenshots(chromium, server, screenshots: Path, scheme: str):
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
+    page = context.new_page()
+    views = {"5": {"bag": 1}, "40": {"bag": 2}, "300": {"bag": 3}, "picture": {"in": "picture"}}
+    for name, asked in views.items():
+        board = Board.open(page, server.url, height=380, **asked)
+        board.press("ArrowRight")
+        page.mouse.move(*board.place(board.state["selected"][0]))
+        board.shot(screenshots / f"canvas-{name}-{scheme}.png")
+    context.close()
+    assert all((screenshots / f"canvas-{name}-{scheme}.png").stat().st_size > 20_000 for name in views)

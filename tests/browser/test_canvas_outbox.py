@@ -1,0 +1,166 @@
+"""Nothing a person does on the canvas is lost or done twice: slow pages, reloads, a killed server, two tabs."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from miml_core.project import Project
+from tests.browser.board import Board
+from tests.browser.projects import sound_project
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("outbox")
+    sound_project(folder / "sound", (5, 40)).close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(start_server, folder):
+    return start_server("tests/browser/canvas_app.py", CANVAS_PROJECTS=str(folder))
+
+
+@pytest.fixture(scope="module")
+def stored(folder):
+    with Project.open(folder / "sound" / "project") as project:
+        yield project
+
+
+@pytest.fixture(scope="module")
+def window(chromium):
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(window):
+    page = window.new_page()
+    yield page
+    page.close()
+
+
+def said(project: Project, bag: int, n: int) -> list[str]:
+    """The latest corrections of a bag in words, the oldest first."""
+    entries = [entry for entry in project.history(bag_id=bag, limit=500) if entry.act == "correct"]
+    return [entry.sentence for entry in entries[:n]][::-1]
+
+
+def keys(n: int, seed: int) -> list[str]:
+    """Class keys, never the same twice in a row, so that every press is a change."""
+    chance = random.Random(seed)
+    chosen = ["1"]
+    while len(chosen) < n:
+        key = chance.choice("123456")
+        if key != chosen[-1]:
+            chosen.append(key)
+    return chosen
+
+
+def assert_in_order(project: Project, bag: int, pressed: list[str]) -> None:
+    names = [one.name for one in project.classes()]
+    sentences = said(project, bag, len(pressed))
+    wanted = [names[int(key) - 1] for key in pressed]
+    assert len(sentences) == len(wanted)
+    assert [name in sentence for name, sentence in zip(wanted, sentences, strict=True)] == [True] * len(wanted), (
+        sentences
+    )
+
+
+def n_corrections(project: Project, bag: int) -> int:
+    return sum(entry.act == "correct" for entry in project.history(bag_id=bag, limit=1000))
+
+
+def test_sixty_quick_edits_on_a_slow_page_are_stored_in_order(page, server, stored):
+    board = Board.open(page, server.url, bag=1, sleep=1)
+    board.press("ArrowRight")
+    before = n_corrections(stored, 1)
+    pressed = keys(60, 1)
+    board.press(*pressed)
+    board.wait("s.state === 'saved' && s.stored === 60", timeout=30)
+    assert n_corrections(stored, 1) == before + 60
+    assert_in_order(stored, 1, pressed)
+
+
+def test_a_reload_in_the_middle_loses_and_doubles_nothing(page, server, stored):
+    board = Board.open(page, server.url, bag=2, sleep=1)
+    board.press("ArrowRight", "ArrowRight")
+    before = n_corrections(stored, 2)
+    page.route("**/edits", lambda route: None)
+    pressed = keys(20, 2)
+    board.press(*pressed)
+    assert board.state["unsent"] == 20
+    page.unroute("**/edits")
+    page.reload()
+    board.wait("s.state === 'saved' && s.unsent === 0", timeout=30)
+    assert n_corrections(stored, 2) == before + 20
+    assert_in_order(stored, 2, pressed)
+    page.reload()
+    board.wait("s.state === 'saved'")
+    assert n_corrections(stored, 2) == before + 20
+
+
+def test_an_answer_that_never_arrives_does_not_double_the_edit(page, server, stored):
+    board = Board.open(page, server.url, bag=1)
+    board.press("ArrowRight")
+    before = n_corrections(stored, 1)
+    lost = []
+
+    def lose_the_answer(route):
+        if not lost:
+            lost.append(route.fetch().status)
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/edits", lose_the_answer)
+    board.press("2", "4")
+    board.wait("s.state === 'offline' || s.unsent === 0")
+    board.wait("s.state === 'saved' && s.stored === 2")
+    assert lost == [200]
+    assert n_corrections(stored, 1) == before + 2
+
+
+def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page, server, stored):
+    board = Board.open(page, server.url, bag=2)
+    board.press("ArrowLeft")
+    before = n_corrections(stored, 2)
+    pressed = keys(30, 3)
+    board.press(*pressed[:15])
+    board.wait("s.stored >= 5")
+    server.kill()
+    acknowledged = board.state["stored"]
+    board.press(*pressed[15:])
+    assert n_corrections(stored, 2) >= before + acknowledged
+    state = board.wait("s.state === 'offline'")
+    assert state["unsent"] >= 15
+    assert "unsent" in board.text(".saved")
+    server.start()
+    board.wait("s.state === 'saved' && s.stored === 30", timeout=60)
+    assert n_corrections(stored, 2) == before + 30
+    assert_in_order(stored, 2, pressed)
+
+
+def test_two_tabs_see_each_others_work(window, server, stored):
+    one, two = window.new_page(), window.new_page()
+    first, second = Board.open(one, server.url, bag=1), Board.open(two, server.url, bag=1)
+    segment = stored.segments(1)[-1].id
+    one.bring_to_front()
+    first.click(segment)
+    first.press("3")
+    first.saved()
+    two.bring_to_front()
+    wanted = stored.segment(segment).label
+    second.wait(f"s.labels[{segment}] === {wanted}", timeout=8)
+    second.click(segment)
+    second.press("5")
+    second.saved()
+    one.bring_to_front()
+    first.wait(f"s.labels[{segment}] === {stored.classes()[4].id}", timeout=8)
+    one.close()
+    two.close()
