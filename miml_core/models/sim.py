@@ -28,7 +28,7 @@ from miml_core.models.feature_maps import (
     pack,
     unpack,
 )
-from miml_core.models.sim_lam import GRID, N_FOLDS, choose_lam
+from miml_core.models.sim_lam import USUAL_FITS, choose_lam
 from miml_core.models.sim_solvers import Aggregate, Iterate, Loss, Problem, cccp, heuristic
 from miml_core.posterior import bag_posterior
 
@@ -53,7 +53,7 @@ class SIM(Model):
         Outer iterations, subgradient steps in each, and the most steps that "cccp" takes in one. The paper has
         K = 100; twice as many solve the convex problems better and are worth up to a point of accuracy.
     lam : float or "auto"
-        Regularisation; "auto" takes the one of 1e-9 to 1e-4 with the lowest loss on held-out bags (eq. 37-38).
+        Regularisation; "auto" takes the one of 1e-9 to 1 with the lowest loss on held-out bags (eq. 37-38).
     kernel : None or "rff"
         Random Fourier features of a Gaussian kernel in place of the features (4.4).
     fourier_pairs : int
@@ -130,7 +130,7 @@ class SIM(Model):
                 "No bag has both a tag that is present and one that is absent, so there is nothing to rank; "
                 "tag more bags, or choose another model."
             )
-        talk = _Talk(progress, n_fits=len(GRID) * N_FOLDS if self._must_choose(earlier) else 0, T=self.T)
+        talk = _Talk(progress, n_fits=USUAL_FITS if self._must_choose(earlier) else 0, T=self.T)
         self.lam_ = self._choose_lam(bags, X, talk, earlier)
         self.weights_, self.objective_ = self._run(problem, talk, earlier, bags.classes)
         self.temperature_ = fit_temperature(X @ self.weights_.T, bags, seed=self.seed)
@@ -279,13 +279,13 @@ def _posterior(log_prior: Array, bags: BagSet) -> Array:
 
 
 class _Talk:
-    """Progress over the fits that choose lambda, then the outer iterations of the last fit."""
+    """Progress over the fits that choose lambda, of which the usual number is foreseen, then the outer iterations."""
 
     def __init__(self, progress: Progress | None, n_fits: int, T: int) -> None:
         self.progress, self.of, self.step, self.n_fits = progress, n_fits + T, 0, n_fits
 
     def choosing_lam(self, lam: float, loss: float) -> bool:
-        self.step += 1
+        self.step = min(self.step + 1, self.n_fits)
         return self._say({"phase": 0, "lam": lam, "held_out_loss": loss})
 
     def fitting(self, objective: float, lam: float) -> bool:

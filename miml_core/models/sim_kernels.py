@@ -98,20 +98,19 @@ def add_moving_supports(X, offsets, segment_scores, supports, tags, weight, W, r
 
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
 def _moving_scores(start, stop, segment_scores, supports, tags, W, scores, best):
+    best[:] = start
+    scores[:] = segment_scores[start]
+    for row in range(start + 1, stop):
+        for c in range(len(tags)):
+            if segment_scores[row, c] > scores[c]:
+                best[c] = row
+                scores[c] = segment_scores[row, c]
     for c in range(len(tags)):
         if tags[c] > 0:
             total = 0.0
             for f in range(W.shape[1]):
                 total += W[c, f] * supports[c, f]
             scores[c] = total
-        else:
-            best[c] = start
-            scores[c] = segment_scores[start, c]
-    for row in range(start + 1, stop):
-        for c in range(len(tags)):
-            if tags[c] < 0 and segment_scores[row, c] > scores[c]:
-                best[c] = row
-                scores[c] = segment_scores[row, c]
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
