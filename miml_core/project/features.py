@@ -102,9 +102,10 @@ def bags_to_describe(connection: Connection) -> list[int]:
 
 def describe_bag(project: Store, bag_id: int) -> int:
     """Compute the features a bag lacks and store them; answers how many segments were described."""
-    from miml_core.instances import describe_regions
+    from miml_core.instances import describe_picture_regions, describe_regions
 
     with project.read() as connection:
+        is_picture = settings.kind(connection) == "picture"
         used = settings.instance_settings(connection)
         bag = bags.row(connection, bag_id)
         path = media.path_of_bag(connection, project.folder, bag_id)
@@ -113,7 +114,11 @@ def describe_bag(project: Store, bag_id: int) -> int:
     described = {}
     for grid in {each[2] for each in wanted}:
         same = [each for each in wanted if each[2] == grid]
-        found = describe_regions(path, bag.start, bag.end, grid, [shape for _, shape, _ in same], used)
+        shapes = [shape for _, shape, _ in same]
+        if is_picture:
+            found = describe_picture_regions(path, grid, shapes, used)
+        else:
+            found = describe_regions(path, bag.start, bag.end, grid, shapes, used)
         described.update({each[0]: (each[1].to_bytes(), row) for each, row in zip(same, found)})
     with project.write() as connection:
         _add(connection, bag_id, described, used.feature_key)

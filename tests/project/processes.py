@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -62,8 +63,11 @@ def read_note(folder: str, bag_id: int, answer: Connection) -> None:
         answer.send(project.bag(bag_id).note)
 
 
-def work(folder: str, job_id: int, pace: float, ready: Connection) -> None:
-    """A worker that takes `pace` seconds more for every step and tells when it has done one."""
+def work(folder: str, job_id: int, pace: float, stubborn: bool, ready: Connection) -> None:
+    """A worker that takes `pace` seconds more for every step and tells when it begins one.
+
+    A stubborn one does not notice meanwhile that it was cancelled.
+    """
     from miml_core.project import worker
     from miml_core.project.job_context import JobContext
 
@@ -71,8 +75,11 @@ def work(folder: str, job_id: int, pace: float, ready: Connection) -> None:
     report = JobContext.report
 
     def slow_report(self: JobContext, done: int, of: int, message: str) -> None:
-        ready.send((done, message))
-        time.sleep(pace)
+        with suppress(OSError):
+            ready.send(done)
+        until = time.monotonic() + pace
+        while time.monotonic() < until and (stubborn or not self.cancelled):
+            time.sleep(0.02)
         report(self, done, of, message)
 
     JobContext.report = slow_report  # type: ignore[method-assign]

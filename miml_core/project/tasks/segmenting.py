@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Arguments = tuple[Path, float, float, str, InstanceSettings]
 
 _STORED_AT_ONCE = 20
+_UNSTORED_SECONDS = 1.0
 _POLL_SECONDS = 0.3
 _ALONE_SECONDS = 2.0
 _WORTH_SECONDS = 8.0
@@ -43,19 +44,18 @@ def run(context: JobContext) -> dict[str, Any]:
     total = len(chosen)
     context.report(total - len(chosen_rows), total, "finding segments")
     done, n_segments = total - len(chosen_rows), 0
-    batch: list[tuple[Row[Any], Instances]] = []
-    for bag, found in _search(context, chosen_rows, kind, used):
-        done += 1
-        if isinstance(found, str):
-            context.fail(bag.name, found, bag.id)
-        else:
-            batch.append((bag, found))
-            n_segments += len(found.regions)
-        if len(batch) == _STORED_AT_ONCE:
-            _store(context, batch, used)
-            batch = []
-        context.report(done, total, f"finding segments: {bag.name}")
-    _store(context, batch, used)
+    batch = _Batch(context, used)
+    try:
+        for bag, found in _search(context, chosen_rows, kind, used):
+            done += 1
+            if isinstance(found, str):
+                context.fail(bag.name, found, bag.id)
+            else:
+                batch.add(bag.id, found)
+                n_segments += len(found.regions)
+            context.report(done, total, f"finding segments: {bag.name}")
+    finally:
+        batch.store()
     describing.describe_all(context)
     n_bags = len(chosen_rows)
     return {"message": f"{n_segments} segments in {n_bags} bags", "bags": n_bags, "segments": n_segments}
@@ -95,11 +95,14 @@ def _search(
     processes = int(context.params.get("processes") or os.cpu_count() or 1)
     tasks = _tasks(context, rows, kind, used)
     began = time.monotonic()
-    for done, (row, arguments) in enumerate(tasks, start=1):
+    for done, (row, arguments) in enumerate(tasks):
         context.check()
         yield row, arguments if isinstance(arguments, str) else _work(*arguments)
+        if done == 0:
+            began = time.monotonic()  # the first bag also pays for imports
+            continue
         spent = time.monotonic() - began
-        if processes > 1 and spent > _ALONE_SECONDS and spent / done * (len(rows) - done) > _WORTH_SECONDS:
+        if processes > 1 and spent > _ALONE_SECONDS and spent / done * (len(rows) - done - 1) > _WORTH_SECONDS:
             break
     else:
         return
@@ -159,7 +162,22 @@ def _work(path: Path, start: float, end: float, kind: str, used: InstanceSetting
         return f"{path.name} made the segmenter fail ({type(error).__name__}: {error})."
 
 
-def _store(context: JobContext, batch: list[tuple[Row[Any], Instances]], used: InstanceSettings) -> None:
-    with context.store.write() as connection:
-        for bag, found in batch:
-            resegment.store_in(connection, bag.id, found, used)
+class _Batch:
+    """Bags found but not stored yet: some at a time, since every commit waits for the disk, but never for long."""
+
+    def __init__(self, context: JobContext, used: InstanceSettings) -> None:
+        self._context, self._used = context, used
+        self._found: list[tuple[int, Instances]] = []
+        self._since = time.monotonic()
+
+    def add(self, bag_id: int, found: Instances) -> None:
+        self._found.append((bag_id, found))
+        if len(self._found) == _STORED_AT_ONCE or time.monotonic() - self._since > _UNSTORED_SECONDS:
+            self.store()
+
+    def store(self) -> None:
+        if self._found:
+            with self._context.store.write() as connection:
+                for bag_id, found in self._found:
+                    resegment.store_in(connection, bag_id, found, self._used)
+        self._found, self._since = [], time.monotonic()

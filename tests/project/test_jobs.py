@@ -1,0 +1,308 @@
+"""Jobs: killed at any moment they are reported and can be run again to the same result; cancelling is quick."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select
+
+from miml_core.errors import BagtagError
+from miml_core.project import Job, Project, jobs, launch
+from miml_core.project.schema import bag_predictions, bags, features, predictions, segments
+from tests.project import processes
+from tests.project.sounds import write_recordings, write_tags
+
+N_FILES = 6
+
+
+class Forked:
+    """Workers forked from a process that has imported everything, slowed down so that they can be caught at work."""
+
+    def __init__(self) -> None:
+        self.pace = 0.0
+        self.stubborn = False
+        self.started: list[tuple[Any, Any]] = []
+
+    def start_worker(self, folder: Path, job_id: int) -> int:
+        ours, theirs = processes.pipe()
+        process = processes.start(processes.work, str(folder), job_id, self.pace, self.stubborn, theirs)
+        theirs.close()
+        self.started.append((process, ours))
+        assert process.pid is not None
+        return process.pid
+
+    def wait_for_step(self, at_least: int) -> int:
+        """Wait until the latest worker reports a step of at least that number; answers its process id."""
+        process, reports = self.started[-1]
+        while True:
+            assert reports.poll(60), "the worker said nothing"
+            if reports.recv() >= at_least:
+                return int(process.pid)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Forked]:
+    workers = Forked()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, "start_worker", workers.start_worker)
+        patch.setattr(launch, "_is_worker", is_alive)
+        yield workers
+    for process, _ in workers.started:
+        process.kill()
+        process.join()
+
+
+@pytest.fixture(autouse=True)
+def at_full_speed(forked: Forked) -> None:
+    forked.pace, forked.stubborn = 0.0, False
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory: pytest.TempPathFactory, forked: Forked) -> Path:
+    """A folder with a copy of a project as it is before each kind of job, named after the kind."""
+    home = tmp_path_factory.mktemp("stages")
+    heard = write_recordings(home / "recordings", N_FILES)
+    with Project.create(home / "whole", annotator="Ann") as project:
+        _keep(project, home / "import")
+        do(project, "import", {"paths": [str(home / "recordings")]})
+        _keep(project, home / "segment")
+        do(project, "segment", {"processes": 1})
+        project.import_tags(write_tags(home / "tags.csv", heard))
+        _keep(project, home / "train")
+        _forget(project, features)
+        _keep(project, home / "features")
+        do(project, "train", {"params": {"alpha": 0.01}})
+        _keep(project, home / "export")
+        _forget(project, bag_predictions)
+        _forget(project, predictions)
+        _keep(project, home / "predict")
+    return home
+
+
+def _keep(project: Project, folder: Path) -> None:
+    folder.mkdir()
+    project.backup(folder / "project.db")
+    if (project.folder / "runs").exists():
+        shutil.copytree(project.folder / "runs", folder / "runs")
+
+
+def _forget(project: Project, table: Any) -> None:
+    with project.store.write() as connection:
+        connection.execute(delete(table))
+
+
+def _copy(stages: Path, kind: str, name: str) -> Path:
+    return Path(shutil.copytree(stages / kind, stages / f"{kind} {name}"))
+
+
+def do(project: Project, kind: Any, params: dict[str, Any] | None = None) -> Job:
+    job = project.wait_job(project.start_job(kind, params).id, timeout=120)
+    assert job.state == "done", (job.message, project.job_log(job.id))
+    return job
+
+
+def outcome(project: Project) -> dict[str, Any]:
+    """What jobs made, without ids and times."""
+    found: dict[str, Any] = {"files": [medium.fingerprint for medium in project.media()]}
+    with project.store.read() as connection:
+        for bag in connection.execute(select(bags).order_by(bags.c.name)).all():
+            shapes = connection.execute(
+                select(segments.c.id, segments.c.region).where(segments.c.bag_id == bag.id, segments.c.alive)
+            ).all()
+            order = {row.id: row.region for row in shapes}
+            found[bag.name] = (bag.start, bag.end, bag.segment_key, sorted(order.values()))
+            ids, X = project.features_of(bag.id)
+            places = sorted(range(len(ids)), key=lambda k, order=order, ids=ids: order[int(ids[k])])
+            found[f"features of {bag.name}"] = X[places].tolist()
+    for bag in project.list_bags(sort="name").bags:
+        guesses = [segment.prediction for segment in project.segments(bag.id)]
+        found[f"predictions of {bag.name}"] = [guess.probabilities for guess in guesses if guess is not None]
+    found["queue"] = len(project.review_queue(limit=1000))
+    return found
+
+
+PARAMS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "import": lambda home: {"paths": [str(home / "recordings")]},
+    "segment": lambda home: {"processes": 1},
+    "features": lambda home: {},
+    "train": lambda home: {"params": {"alpha": 0.01}},
+    "predict": lambda home: {},
+    "export": lambda home: {"format": "csv", "path": str(home / "out.csv")},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", list(PARAMS))
+def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, forked: Forked, kind: str) -> None:
+    params = PARAMS[kind](stages)
+    (stages / "out.csv").unlink(missing_ok=True)
+    with Project.open(_copy(stages, kind, "unharmed")) as project:
+        do(project, kind, params)
+        expected = outcome(project)
+        written = (stages / "out.csv").read_text() if kind == "export" else ""
+    (stages / "out.csv").unlink(missing_ok=True)
+    forked.pace = 0.3
+    with Project.open(_copy(stages, kind, "killed")) as project:
+        runs_before = [run.id for run in project.runs() if run.current]
+        job = project.start_job(kind, params)
+        pid = forked.wait_for_step(0 if kind == "predict" else 1)
+        time.sleep(0.15)
+        os.kill(pid, signal.SIGKILL)
+        forked.started[-1][0].join()
+    forked.pace = 0.0
+    with Project.open(stages / f"{kind} killed") as project:
+        dead = project.job(job.id)
+        assert dead.state == "dead" and "died" in dead.message
+        assert [run.id for run in project.runs() if run.current] == runs_before
+        assert not [run for run in project.runs() if run.state == "training"]
+        assert not [problem for problem in project.check() if problem.kind not in ("leftover", "queue")]
+        again = project.wait_job(project.restart_job(job.id).id, timeout=120)
+        assert again.state == "done", again.message
+        assert outcome(project) == expected
+        assert not [problem for problem in project.check() if problem.kind != "leftover"]
+        if kind == "export":
+            assert (stages / "out.csv").read_text() == written
+
+
+@pytest.mark.slow
+def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked) -> None:
+    with Project.open(_copy(stages, "segment", "interrupted")) as project:
+        forked.pace = 0.2
+        job = project.start_job("segment", {"processes": 1})
+        forked.wait_for_step(4)
+        began = time.monotonic()
+        project.cancel_job(job.id)
+        cancelled = project.wait_job(job.id, timeout=10)
+        assert cancelled.state == "cancelled" and time.monotonic() - began < 2.0
+        forked.pace = 0.0
+        kept = project.progress().n_segmented
+        assert 0 < kept < N_FILES
+        stored = {bag.name: bag.revision for bag in project.list_bags().bags if bag.segmented}
+        assert project.wait_job(project.restart_job(job.id).id, timeout=60).state == "done"
+        assert project.progress().n_segmented == N_FILES
+        for bag in project.list_bags().bags:
+            assert bag.name not in stored or bag.revision == stored[bag.name], "what was done is not done twice"
+
+
+@pytest.mark.slow
+def test_work_that_does_not_listen_is_ended_by_force(stages: Path, forked: Forked) -> None:
+    with Project.open(_copy(stages, "train", "stubborn")) as project:
+        forked.pace, forked.stubborn = 60.0, True
+        job = project.start_job("train", {"params": {"alpha": 0.01}})
+        pid = forked.wait_for_step(0)
+        began = time.monotonic()
+        project.cancel_job(job.id)
+        assert project.wait_job(job.id, timeout=10).state == "cancelled"
+        assert time.monotonic() - began < 2.5
+        forked.started[-1][0].join(5)
+        assert not is_alive(pid)
+        assert project.current_run() is None
+        assert project.check() == []
+
+
+@pytest.mark.slow
+def test_one_training_at_a_time_and_other_lanes_need_not_wait(stages: Path, forked: Forked) -> None:
+    with Project.open(_copy(stages, "export", "busy")) as project:
+        forked.pace = 0.5
+        first = project.start_job("train", {"params": {"alpha": 0.01}})
+        second = project.start_job("train", {"params": {"alpha": 0.02}})
+        third = project.start_job("train", {"params": {"alpha": 0.03}})
+        beside = project.start_job("export", {"format": "csv", "path": str(stages / "beside.csv")})
+        states = [project.job(job.id).state for job in (first, second, third, beside)]
+        assert states == ["running", "queued", "queued", "running"]
+        assert project.cancel_job(third.id).state == "cancelled"
+        project.cancel_job(first.id)
+        forked.pace = 0.0
+        assert project.wait_job(second.id, timeout=60).state == "done"
+        assert project.job(third.id).started_at is None
+        run = project.current_run()
+        assert run is not None and run.params["alpha"] == 0.02
+        assert [each.state for each in project.runs()].count("done") == 2
+
+
+@pytest.mark.slow
+def test_a_bad_file_is_listed_and_the_rest_goes_on(stages: Path, forked: Forked) -> None:
+    home = stages / "with a bad file"
+    write_recordings(home / "recordings", 3)
+    with Project.create(home / "project") as project:
+        do(project, "import", {"paths": [str(home / "recordings")]})
+        (home / "recordings" / "clip_001.wav").unlink()
+        (home / "recordings" / "clip_002.wav").write_bytes(b"RIFF")
+        job = do(project, "segment", {"processes": 1})
+        failures = {failure.item: failure.reason for failure in project.job_failures(job.id)}
+        assert set(failures) == {"clip_001.wav", "clip_002.wav"}
+        assert job.n_failures == 2
+        assert "new folder" in failures["clip_001.wav"]
+        assert [bag.name for bag in project.list_bags(show="error").bags] == ["clip_001.wav", "clip_002.wav"]
+        assert [bag.missing for bag in project.list_bags().bags] == [False, True, False]
+        assert project.bag(1).segmented and project.bag(1).n_segments > 0
+
+
+def test_jobs_that_cannot_be_done_say_why(project: Project, forked: Forked) -> None:
+    for kind, params, why in (
+        ("train", {}, "nothing to learn from"),
+        ("train", {"model": "crystal ball"}, "no model called"),
+        ("predict", {}, "train one first"),
+        ("import", {"paths": ["/nowhere at all"]}, "no file or folder"),
+        ("export", {"format": "papyrus", "path": "x"}, "no format"),
+    ):
+        job = project.wait_job(project.start_job(kind, params).id, timeout=60)  # type: ignore[arg-type]
+        assert job.state == "failed" and why in job.message
+    with pytest.raises(BagtagError, match="no job called"):
+        project.start_job("dance")  # type: ignore[arg-type]
+
+
+def test_a_worker_on_another_machine_is_dead_when_it_falls_silent(project: Project, forked: Forked) -> None:
+    with project.store.write() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO jobs (kind, lane, params, state, message, done, total, info, result, cancel, created_at,"
+            " annotator, host, pid, heartbeat) VALUES ('train', 'model', '{}', 'running', 'step 7', 0, 0, '{}', '{}',"
+            " 0, 0, '', 'elsewhere', 1, ?)",
+            (time.time(),),
+        )
+    assert project.job(1).state == "running"
+    with project.store.write() as connection:
+        connection.exec_driver_sql("UPDATE jobs SET heartbeat = heartbeat - 100")
+    dead = project.job(1)
+    assert dead.state == "dead" and "step 7" in dead.message
+
+
+@pytest.mark.slow
+def test_a_real_worker_is_detached_leaves_no_zombie_and_its_output_never_blocks(stages: Path) -> None:
+    folder = _copy(stages, "segment", "detached")
+    with pytest.MonkeyPatch.context() as patch, Project.open(folder) as project:
+        patch.undo()
+        patch.setattr(launch, "start_worker", REAL_START)
+        patch.setattr(launch, "_is_worker", REAL_IS_WORKER)
+        job = project.start_job("segment", {"processes": 2})
+        pid = _pid(project, job.id)
+        assert os.getsid(pid) == pid, "it has a session of its own: closing the terminal does not end it"
+        assert project.wait_job(job.id, timeout=120).state == "done"
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+            jobs.look_after(project.store)
+            time.sleep(0.05)
+        assert not Path(f"/proc/{pid}").exists()
+        assert (folder / "logs" / f"job-{job.id}.txt").is_file()
+
+
+REAL_START, REAL_IS_WORKER = launch.start_worker, launch._is_worker
+
+
+def _pid(project: Project, job_id: int) -> int:
+    with project.store.read() as connection:
+        return int(jobs.row(connection, job_id).pid)
