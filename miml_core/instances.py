@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.features.acoustic import FeatureSet, sound_feature_names, sound_features
+from miml_core.features.visual import picture_feature_names, picture_features
 from miml_core.media.audio import Channel
 from miml_core.media.grid import Grid
+from miml_core.media.image import open_image
 from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings, read_spectrogram
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
 from miml_core.segments.regions import Region, resample
+from miml_core.segments.visual import PictureSegmentSettings, find_picture_segments
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class InstanceSettings:
     learned_segmenter : path, optional
         A saved `LearnedSegmenter` to find segments with; a new training is saved under a new name.
     feature_set : "paper" or "extended"
+    picture_segments
+        How segments of pictures are found; the others but `feature_set` are for sound.
     """
 
     spectrogram: SpectrogramSettings = field(default_factory=SpectrogramSettings)
@@ -40,6 +45,7 @@ class InstanceSettings:
     learned_segmenter: str | None = None
     channel: Channel = "mix"
     feature_set: FeatureSet = "extended"
+    picture_segments: PictureSegmentSettings = field(default_factory=PictureSegmentSettings)
 
     @classmethod
     def for_rate(cls, rate: float) -> InstanceSettings:
@@ -50,13 +56,19 @@ class InstanceSettings:
     def segment_key(self) -> str:
         """Short name of everything that found segments depend on; when it changes they are to be found again."""
         return _short_hash(
-            self.spectrogram.analysis_dict(), self.segments.to_dict(), self.learned_segmenter, self.channel
+            self.spectrogram.analysis_dict(),
+            self.segments.to_dict(),
+            self.learned_segmenter,
+            self.channel,
+            self.picture_segments.to_dict(),
         )
 
     @property
     def feature_key(self) -> str:
         """Short name of everything that the features of a given segment depend on."""
-        return _short_hash(self.spectrogram.analysis_dict(), self.channel, self.feature_set)
+        return _short_hash(
+            self.spectrogram.analysis_dict(), self.channel, self.feature_set, self.picture_segments.working_side
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe."""
@@ -66,6 +78,7 @@ class InstanceSettings:
             "learned_segmenter": self.learned_segmenter,
             "channel": self.channel,
             "feature_set": self.feature_set,
+            "picture_segments": self.picture_segments.to_dict(),
         }
 
     @classmethod
@@ -76,6 +89,7 @@ class InstanceSettings:
             learned_segmenter=values.get("learned_segmenter"),
             channel=values.get("channel", "mix"),
             feature_set=values.get("feature_set", "extended"),
+            picture_segments=PictureSegmentSettings.from_dict(values.get("picture_segments", {})),
         )
 
 
@@ -120,6 +134,24 @@ def describe_regions(
     if spectrogram.grid != grid:
         regions = [_carried_over(region, grid, spectrogram.grid) for region in regions]
     return _described(spectrogram, regions, settings)[0]
+
+
+def picture_instances(path: str | Path, settings: InstanceSettings) -> Instances:
+    """Segments and features of one picture, at the settings' working size."""
+    picture = open_image(path, max_side=settings.picture_segments.working_side)
+    regions = find_picture_segments(picture, settings.picture_segments)
+    X = picture_features(picture, regions, settings.feature_set)
+    return Instances(picture.grid, regions, X, picture_feature_names(settings.feature_set))
+
+
+def describe_picture_regions(
+    path: str | Path, grid: Grid, regions: Sequence[Region], settings: InstanceSettings
+) -> NDArray[np.float64]:
+    """(n, d) features of given regions of a picture; `grid` is the one they were made on, as in `describe_regions`."""
+    picture = open_image(path, max_side=settings.picture_segments.working_side)
+    if picture.grid != grid:
+        regions = [_carried_over(region, grid, picture.grid) for region in regions]
+    return picture_features(picture, regions, settings.feature_set)
 
 
 def _carried_over(region: Region, old: Grid, new: Grid) -> Region:

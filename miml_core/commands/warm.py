@@ -11,6 +11,7 @@ import importlib
 import time
 
 MODULES_WITH_KERNELS = [
+    "miml_core.segments.visual",
     "miml_core.posterior",
     "miml_core.models.sim",
     "miml_core.models.gp_probit",

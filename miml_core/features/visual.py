@@ -1,0 +1,264 @@
+"""Numbers that describe a segment of a picture.
+
+The papers' set is 48 numbers: a 16-bin histogram of gradient directions and a 32-bin colour histogram. The extended
+set goes on with means and spread of colour, texture at three scales, place, shape, and what lies around the segment.
+A segment's numbers depend on its own pixels and on the picture, never on the other segments, so that a drawn segment
+is described as a found one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.errors import BagtagError
+from miml_core.media.image import Picture
+from miml_core.media.lab import blur, gradient, to_lab
+from miml_core.segments.regions import Region
+
+PictureFeatureSet = Literal["paper", "extended"]
+
+Table = NDArray[np.float64]
+
+_DIRECTIONS = 16
+_HUES, _SHADES, _GREYS = 8, 3, 8
+_UNSATURATED = 40
+_SCALES = (1.0, 2.0, 4.0)
+_PATTERNS = 10
+_FAINT = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """A picture with its segments' pixels in one row: `where` in the flat picture, segment by segment."""
+
+    pixels: NDArray[np.uint8]
+    regions: Sequence[Region]
+
+    @cached_property
+    def lab(self) -> NDArray[np.float32]:
+        return to_lab(self.pixels)
+
+    @cached_property
+    def light(self) -> list[NDArray[np.float32]]:
+        """Lightness, blurred at each scale and at one more, twice the last."""
+        return [blur(self.lab[0], scale) for scale in (*_SCALES, 2 * _SCALES[-1])]
+
+    @cached_property
+    def slope(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Downwards and to the right, of the lightness at the finest scale."""
+        return gradient(self.light[0])
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        return np.array([region.area for region in self.regions], dtype=np.int64)
+
+    @cached_property
+    def where(self) -> NDArray[np.int64]:
+        return np.concatenate([self.flat(region.top, region.left, region.mask) for region in self.regions])
+
+    @cached_property
+    def owner(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.regions)), self.sizes)
+
+    def flat(self, top: int, left: int, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        rows, columns = np.nonzero(mask)
+        return (rows + top) * self.pixels.shape[1] + columns + left
+
+    def means(self, planes: Sequence[NDArray[np.floating]]) -> Table:
+        """(n, planes) mean of each plane over each segment."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        sums = [np.add.reduceat(plane.ravel()[self.where], starts, dtype=np.float64) for plane in planes]
+        return np.stack(sums, axis=1) / self.sizes[:, None]
+
+    def histogram(
+        self, bins: NDArray[np.integer], n_bins: int, weights: NDArray[np.floating] | None = None
+    ) -> Table:
+        """(n, bins) share of each bin; all 0 where the weights are."""
+        cells = self.owner * n_bins + bins.ravel()[self.where]
+        weight = None if weights is None else weights.ravel()[self.where]
+        counts = np.bincount(cells, weight, minlength=len(self.regions) * n_bins).reshape(-1, n_bins)
+        return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-12)
+
+
+def picture_features(
+    picture: Picture, regions: Sequence[Region], feature_set: PictureFeatureSet = "extended"
+) -> Table:
+    """(n, d) one row a region; `picture_feature_names` says what each number is."""
+    groups = _groups(feature_set)
+    if not regions:
+        return np.empty((0, len(picture_feature_names(feature_set))))
+    height, width = picture.pixels.shape[:2]
+    for region in regions:
+        top, left, bottom, right = region.box
+        if top < 0 or left < 0 or bottom > height or right > width or not region.mask.any():
+            raise BagtagError("A segment is empty or lies outside its picture; find the picture's segments again.")
+    view = _View(picture.pixels, regions)
+    return np.concatenate([describe(view) for describe, _ in groups], axis=1)
+
+
+def picture_feature_names(feature_set: PictureFeatureSet = "extended") -> list[str]:
+    """A name for each column of `picture_features`."""
+    return [name for _, names in _groups(feature_set) for name in names]
+
+
+def _directions(view: _View) -> Table:
+    down, right = view.slope
+    turn = np.arctan2(down, right) / (2 * np.pi) % 1.0
+    bins = np.minimum((turn * _DIRECTIONS).astype(np.int64), _DIRECTIONS - 1)
+    return view.histogram(bins, _DIRECTIONS, np.hypot(down, right))
+
+
+def _colours(view: _View) -> Table:
+    """Eight hues in three shades each, and eight greys for pixels of little colour."""
+    from PIL import Image
+
+    hue, saturation, value = np.moveaxis(np.asarray(Image.fromarray(view.pixels).convert("HSV")), 2, 0).astype(np.int64)
+    coloured = hue * _HUES // 256 * _SHADES + value * _SHADES // 256
+    grey = _HUES * _SHADES + value * _GREYS // 256
+    return view.histogram(np.where(saturation < _UNSATURATED, grey, coloured), _HUES * _SHADES + _GREYS)
+
+
+def _colour_statistics(view: _View) -> Table:
+    mean = view.means(list(view.lab))
+    spread = np.sqrt(np.maximum(view.means([plane**2 for plane in view.lab]) - mean**2, 0))
+    return np.concatenate([mean, spread], axis=1)
+
+
+def _texture(view: _View) -> Table:
+    """Log of the mean slope and of the mean detail (what the next blur takes away) at each scale."""
+    slopes = [scale * np.hypot(*gradient(plane)) for scale, plane in zip(_SCALES, view.light)]
+    details = [np.abs(fine - coarse) for fine, coarse in zip(view.light[:-1], view.light[1:])]
+    chroma = [np.hypot(*gradient(blur(plane, 1.0))) for plane in view.lab[1:]]
+    return np.log(view.means([*slopes, *details, *chroma]) + _FAINT)
+
+
+def _grain(view: _View) -> Table:
+    """Log ratio of the slope to the right to the slope downwards, fine and coarse: upright or lying texture."""
+    ratios = []
+    for plane in (view.light[0], view.light[1]):
+        down, right = (np.log(view.means([np.abs(slope)]) + _FAINT) for slope in gradient(plane))
+        ratios.append(right - down)
+    return np.concatenate(ratios, axis=1)
+
+
+def _patterns(view: _View) -> Table:
+    """Uniform local binary patterns (Ojala et al., 2002): how many of the eight neighbours are lighter, in one run."""
+    padded = np.pad(view.lab[0], 1, mode="edge")
+    height, width = view.lab[0].shape
+    around = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)]
+    lighter = np.stack([padded[i : i + height, j : j + width] > view.lab[0] + 1.0 for i, j in around])
+    changes = (lighter != np.roll(lighter, 1, axis=0)).sum(axis=0)
+    return view.histogram(np.where(changes <= 2, lighter.sum(axis=0), _PATTERNS - 1), _PATTERNS)
+
+
+def _place(view: _View) -> Table:
+    x, y = _centres(view)
+    return np.stack([x, y, np.abs(x - 0.5), y**2, *_at_edges(view)], axis=1)
+
+
+def _shape(view: _View) -> Table:
+    height, width = view.pixels.shape[:2]
+    rows, columns = _coordinates(view)
+    x, y, x2, y2 = view.means([columns, rows, columns**2, rows**2]).T
+    borders = np.array([_border_length(region.mask) for region in view.regions])
+    return np.stack(
+        [
+            np.log(view.sizes / (height * width)),
+            np.sqrt(np.maximum(x2 - x**2, 0)),
+            np.sqrt(np.maximum(y2 - y**2, 0)),
+            np.log(borders**2 / view.sizes),
+        ],
+        axis=1,
+    )
+
+
+def _surroundings(view: _View) -> Table:
+    """Lab of a band above, below and beside the segment, less its own; 0 where the band lies outside the picture."""
+    own = view.means(list(view.lab))
+    height, width = view.pixels.shape[:2]
+    reach = max(1, round(0.03 * np.hypot(height, width)))
+    flat = view.lab.reshape(3, -1)
+    table = np.zeros((len(view.regions), 3, 3))
+    for number, region in enumerate(view.regions):
+        for side, steps in enumerate([((-reach, 0),), ((reach, 0),), ((0, -reach), (0, reach))]):
+            band = np.concatenate([_beyond(region, down, right, height, width) for down, right in steps])
+            if len(band):
+                table[number, side] = flat[:, band].mean(axis=1, dtype=np.float64) - own[number]
+    return table.reshape(len(view.regions), 9)
+
+
+def _beyond(region: Region, down: int, right: int, height: int, width: int) -> NDArray[np.int64]:
+    """Flat places of the region's pixels moved by a step, less the region itself and what is off the picture."""
+    rows, columns = np.nonzero(region.mask)
+    rows, columns = rows + down, columns + right
+    inside = (rows >= 0) & (rows < region.mask.shape[0]) & (columns >= 0) & (columns < region.mask.shape[1])
+    own = np.zeros(len(rows), dtype=bool)
+    own[inside] = region.mask[rows[inside], columns[inside]]
+    rows, columns = rows + region.top, columns + region.left
+    keep = ~own & (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    return rows[keep] * width + columns[keep]
+
+
+def _coordinates(view: _View) -> tuple[Table, Table]:
+    height, width = view.pixels.shape[:2]
+    rows, columns = np.mgrid[:height, :width]
+    return (rows + 0.5) / height, (columns + 0.5) / width
+
+
+def _centres(view: _View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rows, columns = _coordinates(view)
+    x, y = view.means([columns, rows]).T
+    return x, y
+
+
+def _at_edges(view: _View) -> NDArray[np.float64]:
+    """Which share of the picture's upper, lower and side edges belongs to the segment."""
+    height, width = view.pixels.shape[:2]
+    rows, columns = np.divmod(view.where, width)
+    edges = [(rows == 0, width), (rows == height - 1, width), ((columns == 0) | (columns == width - 1), 2 * height)]
+    return np.stack([np.bincount(view.owner, at, minlength=len(view.regions)) / length for at, length in edges])
+
+
+def _border_length(mask: NDArray[np.bool_]) -> int:
+    padded = np.pad(mask, 1)
+    return int((padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum())
+
+
+_Group = tuple[Callable[[_View], Table], list[str]]
+
+_PAPER: list[_Group] = [
+    (_directions, [f"direction {k * 360 / _DIRECTIONS:g}" for k in range(_DIRECTIONS)]),
+    (
+        _colours,
+        [
+            f"{shade} {hue}"
+            for hue in ("red", "yellow", "green", "teal", "cyan", "blue", "violet", "pink")
+            for shade in ("dark", "mid", "bright")
+        ]
+        + [f"grey {k + 1}" for k in range(_GREYS)],
+    ),
+]
+_MORE: list[_Group] = [
+    (_colour_statistics, [f"{what} {plane}" for what in ("mean", "spread of") for plane in ("lightness", "a", "b")]),
+    (
+        _texture,
+        [f"{what} at {scale:g}" for what in ("slope", "detail") for scale in _SCALES] + ["slope of a", "slope of b"],
+    ),
+    (_grain, ["fine grain upright", "coarse grain upright"]),
+    (_patterns, [f"{k} lighter neighbours" for k in range(_PATTERNS - 1)] + ["scattered lighter neighbours"]),
+    (_place, ["x", "y", "distance from the middle", "y squared", "at upper edge", "at lower edge", "at side edges"]),
+    (_shape, ["log area", "width", "height", "raggedness"]),
+    (_surroundings, [f"{plane} {side}" for side in ("above", "below", "beside") for plane in ("lightness", "a", "b")]),
+]
+
+
+def _groups(feature_set: PictureFeatureSet) -> list[_Group]:
+    if feature_set not in ("paper", "extended"):
+        raise BagtagError(f'Features can be "paper" or "extended", not {feature_set!r}.')
+    return _PAPER if feature_set == "paper" else _PAPER + _MORE

@@ -1,0 +1,95 @@
+"""Finding segments of pictures: small regions of even colour, merged over their adjacency graph to a chosen number.
+
+The small regions are Felzenszwalb and Huttenlocher's (2004), which follow edges closely. Merging joins, step by
+step, the two neighbours a, b that lose least by it:
+
+    (colour difference^2 + 5 texture difference^2 + contrast along their border^2)
+        x  n_a n_b / (n_a + n_b)               what Ward's method adds up: joining large regions costs more
+        x  sqrt(min(n_a, n_b)) / border        a region much of whose border is shared joins more easily
+
+with means over the regions, in Lab units, and texture the mean slope of lightness. What stands beside colour was
+chosen on photographs of two sorts (fields and animals, streets) at 10, 20 and 40 segments, where they agreed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.errors import BagtagError
+from miml_core.media.image import Picture
+from miml_core.media.lab import blur, gradient, to_lab
+from miml_core.segments.regions import Region, from_labels
+
+_WEIGHTS = np.array([1.0, 1.0, 1.0, 5.0])  # lightness, a, b, texture
+_MOST_SEGMENTS = 500
+
+
+@dataclass(frozen=True)
+class PictureSegmentSettings:
+    """How many segments a picture is cut into.
+
+    Parameters
+    ----------
+    segments : int
+        At most this many a picture; an even picture has fewer.
+    working_side : int
+        Larger pictures are reduced to this many pixels on the longer side before segments are found.
+    """
+
+    segments: int = 20
+    working_side: int = 480
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.segments <= _MOST_SEGMENTS:
+            raise BagtagError(f"A picture can have 1 to {_MOST_SEGMENTS} segments, not {self.segments}.")
+        if not 16 <= self.working_side <= 4000:
+            raise BagtagError(f"The working size must lie between 16 and 4000 pixels, not {self.working_side}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> PictureSegmentSettings:
+        return cls(**values)
+
+
+def find_picture_segments(picture: Picture, settings: PictureSegmentSettings | None = None) -> list[Region]:
+    """Segments that cover the whole picture: each hangs together, none is a speck, none overlaps another."""
+    settings = settings or PictureSegmentSettings()
+    return from_labels(_segment_map(picture.pixels, settings.segments) + 1)
+
+
+def warm() -> None:
+    """Compile the kernels."""
+    _segment_map(np.zeros((8, 8, 3), dtype=np.uint8), 2)
+
+
+def _segment_map(pixels: NDArray[np.uint8], wanted: int) -> NDArray[np.int32]:
+    """Label map from 0."""
+    from miml_core.segments.visual_kernels import merge_regions, region_graph
+
+    smooth = np.stack([blur(plane, 0.8) for plane in to_lab(pixels)])
+    labels, n = _small_regions(smooth, wanted)
+    if n <= wanted:
+        return labels
+    down, right = gradient(smooth[0])
+    planes = np.concatenate([smooth, np.hypot(down, right)[None]])
+    sums, sizes, border, contrast = region_graph(labels, n, planes)
+    return np.asarray(merge_regions(sums, sizes, border, contrast, wanted, _WEIGHTS)[labels])
+
+
+def _small_regions(smooth: NDArray[np.float32], wanted: int) -> tuple[NDArray[np.int32], int]:
+    """About eight times as many as wanted; far more, as on pure noise, are made again coarser."""
+    from miml_core.segments.visual_kernels import oversegment
+
+    typical = smooth[0].size / (8 * max(wanted, 40))
+    while True:
+        labels, n = oversegment(smooth, np.float32(0.14 * typical), max(1, round(typical / 8)))
+        if n <= max(1000, 4 * wanted):
+            return labels, n
+        typical *= 2
