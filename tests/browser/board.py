@@ -40,9 +40,8 @@ class Board:
 
     def wait(self, condition: str, timeout: float = 20.0) -> dict[str, Any]:
         """Wait until a condition on the state `s` holds; answers the state."""
-        self.page.wait_for_function(
-            f"(() => {{ const s = ({_STATE})({_BOARD}); return s && ({condition}); }})()", timeout=1000 * timeout
-        )
+        script = f"(() => {{ const s = ({_STATE})({_BOARD}); return s && ({condition}); }})()"
+        self.page.wait_for_function(script, timeout=1000 * timeout)
         return self.state
 
     def saved(self) -> dict[str, Any]:
@@ -50,20 +49,18 @@ class Board:
 
     def place(self, segment: int) -> tuple[float, float]:
         """The middle of a segment on the page, in pixels."""
-        box = f"""b => {{
-          const s = b.bag.segments.find(s => s.id === {segment}).shape.box, r = b.stage.node.getBoundingClientRect();
-          const p = b.view.pixelAt((s.u0 + s.u1) / 2, (s.v0 + s.v1) / 2);
-          return [r.left + b.stage.node.clientLeft + p.x, r.top + b.stage.node.clientTop + p.y]; }}"""
-        x, y = self.ask(box)
-        return x, y
+        box = self.ask(f"b => b.bag.segments.find(s => s.id === {segment}).shape.box")
+        return self._on_page((box["u0"] + box["u1"]) / 2, (box["v0"] + box["v1"]) / 2)
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
         """A real place (seconds and hertz, or pixels of the picture) on the page."""
-        px, py = self.ask(
-            f"""b => {{ const q = b.view.toPlane({x}, {y}), p = b.view.pixelAt(q.u, q.v), r = b.stage.node.getBoundingClientRect();
-            return [r.left + b.stage.node.clientLeft + p.x, r.top + b.stage.node.clientTop + p.y]; }}"""
-        )
-        return px, py
+        at = self.ask(f"b => b.view.toPlane({x}, {y})")
+        return self._on_page(at["u"], at["v"])
+
+    def _on_page(self, u: float, v: float) -> tuple[float, float]:
+        at = self.ask(f"b => b.view.pixelAt({u}, {v})")
+        box = self.ask("b => b.stage.canvases.base.getBoundingClientRect().toJSON()")
+        return box["x"] + at["x"], box["y"] + at["y"]
 
     def click(self, segment: int, **how: Any) -> None:
         self.page.mouse.click(*self.place(segment), **how)

@@ -77,9 +77,8 @@ def _free_port() -> int:
 def chromium() -> Iterator[object]:
     """The system's Chromium; tests are skipped with a reason where there is none."""
     api = pytest.importorskip("playwright.sync_api")
-    found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-    )
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for path in map(shutil.which, names) if path), None)
     with api.sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(executable_path=found, args=FLAGS, headless=True)

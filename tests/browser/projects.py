@@ -105,10 +105,8 @@ def _meadow(path: Path, rng: np.random.Generator) -> list[tuple[int, int, int]]:
     draw = ImageDraw.Draw(picture)
     discs = []
     for place in range(12):
-        x, y = (
-            120 + 210 * (place % 4) + int(rng.integers(-40, 40)),
-            110 + 190 * (place // 4) + int(rng.integers(-30, 30)),
-        )
+        x = 120 + 210 * (place % 4) + int(rng.integers(-40, 40))
+        y = 110 + 190 * (place // 4) + int(rng.integers(-30, 30))
         radius = int(rng.integers(25, 60))
         colour = [(245, 240, 230), (200, 40, 30), (60, 70, 200)][place % 3]
         draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
@@ -134,7 +132,7 @@ def _store(project: Project, bag: int, grid: Grid, regions: list[Region]) -> Non
 
 def _predict(project: Project) -> None:
     """A run by hand: mostly sure, sometimes doubtful, now and then background or against the tags."""
-    bags, index = project.bagset()
+    _, index = project.bagset()
     n_classes = len(index.class_ids)
     rng = np.random.default_rng(7)
     sure = rng.dirichlet(np.full(n_classes + 1, 0.25), len(index.segment_ids))

@@ -8,12 +8,12 @@ import pytest
 
 from miml_core import BACKGROUND
 from miml_core.project import Project
-from tests.browser.board import Board
+from tests.browser.board import ROOT, Board
 from tests.browser.projects import picture_project, sound_project
 
 pytestmark = pytest.mark.browser
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ 'tit'", "שלום עולם", "Grünfink", "白鹡鸰")
-LISTENERS = "() => document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot.querySelector('.bagtag').livingListeners()"
+LISTENERS = f"{ROOT}.livingListeners()"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,196 @@
+"""The canvas's doors: who is let in, what comes out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from miml_core import BagtagError
+from pages.widgets import open_projects, repredict
+from pages.widgets.routes import canvas_routes
+from pages.widgets.routes.doors import LISTEN_TOKEN, MOST_BYTES, TOKEN
+from pages.widgets.routes.previews import keep_preview
+from tests.browser.projects import sound_project
+
+KEY = {"X-Bagtag-Token": TOKEN}
+NONCE = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    made = sound_project(tmp_path_factory.mktemp("routes") / "sound", (5,))
+    made.close()
+    return open_projects.open_once(made.folder)
+
+
+@pytest.fixture(scope="module")
+def client(project):
+    with TestClient(Starlette(routes=canvas_routes()), base_url="http://localhost:8501") as client:
+        yield client
+
+
+@pytest.fixture
+def door(project):
+    return f"/bagtag/{open_projects.key_of(project.folder)}"
+
+
+def edit(number: int, act: dict, **more) -> dict:
+    return {"nonce": NONCE, "number": number, "bag": 1, "annotator": "Ann", "seen": 1, "act": act, **more}
+
+
+def post(client, door, *edits, **headers):
+    return client.post(f"{door}/edits", json={"edits": list(edits)}, headers={**KEY, **headers})
+
+
+def paths(door: str) -> list[str]:
+    return [f"{door}/news?since=0", f"{door}/bag/1", f"{door}/image/1?v=x", f"{door}/sound/1", f"{door}/preview/abc"]
+
+
+def test_without_the_token_every_door_is_shut(client, door):
+    for path in paths(door):
+        assert client.get(path).status_code == 401, path
+        assert client.get(path, headers={"X-Bagtag-Token": "guess"}).status_code == 401, path
+        assert client.get(f"{path}{'&' if '?' in path else '?'}t={TOKEN}").status_code == 401, "no token in an address"
+    assert client.post(f"{door}/edits", json={"edits": []}).status_code == 401
+
+
+def test_the_listening_token_opens_the_sound_only(client, door):
+    for path in paths(door):
+        answer = client.get(f"{path}{'&' if '?' in path else '?'}t={LISTEN_TOKEN}")
+        assert (answer.status_code == 401) == ("/sound/" not in path), path
+
+
+def test_foreign_hosts_and_sites_are_refused(client, door):
+    path = f"{door}/bag/1"
+    assert client.get(path, headers=KEY).status_code == 200
+    for headers in (
+        {"Host": "evil.example"},
+        {"Host": "localhost.evil.example:8501"},
+        {"Host": ""},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ):
+        assert client.get(path, headers={**KEY, **headers}).status_code == 403, headers
+    assert client.get(path, headers={**KEY, "Origin": "http://localhost:8501"}).status_code == 200
+    assert client.get(path, headers={**KEY, "Host": "[::1]:8501"}).status_code == 200
+    assert client.get("/bagtag/assets/x/canvas.js", headers={"Host": "evil.example"}).status_code == 403
+
+
+def test_ids_are_numbers_of_this_project_and_never_paths(client, door):
+    odd = ("bag/999", "bag/1/../../x", "bag/..", "bag/%2e%2e%2f1", "bag/1.5", "bag/-1", "image/../1?v=..", "preview/..")
+    for path in odd:
+        assert client.get(f"{door}/{path}", headers=KEY).status_code in (404, 405, 410), path
+    for project in ("0123456789abcdef", "..", "%2e%2e", "sound"):
+        assert client.get(f"/bagtag/{project}/bag/1", headers=KEY).status_code in (401, 404), project
+    for query in ("start=../../etc/passwd", "end=nan", "factor=1e9", "low=5", "low=9&high=3", "start=5&end=4"):
+        assert client.get(f"{door}/sound/1?{query}", headers=KEY).status_code == 400, query
+    assert client.get(f"{door}/image/1?v=../../secret", headers=KEY).status_code == 404
+    assert client.get("/bagtag/assets/../app.py").status_code == 404
+
+
+def test_bodies_are_bounded_and_must_be_edits(client, door):
+    as_json = {**KEY, "Content-Type": "application/json"}
+    big = json.dumps({"edits": [edit(1, {"act": "draw", "bag": 1, "rings": [[[0, 0]] * MOST_BYTES]})]})
+    assert client.post(f"{door}/edits", content=big, headers=as_json).status_code == 413
+    assert client.post(f"{door}/edits", content="{}", headers={**KEY, "Content-Type": "text/plain"}).status_code == 415
+    for body in ("", "[]", "{}", '{"edits": []}', '{"edits": [1]}', '{"edits": [{"nonce": "../..", "number": 1}]}'):
+        assert client.post(f"{door}/edits", content=body, headers=as_json).status_code == 400, body
+    assert post(client, door, edit(1, {"act": "remove_class", "class": 1, "confirm": True})).status_code == 400
+    assert post(client, door, edit(True, {"act": "undo"})).status_code == 400
+    assert post(client, door, edit(1, {"act": "undo"}, annotator="x" * 500)).status_code == 400
+
+
+def test_an_edit_is_done_once_and_a_bad_one_does_not_hold_up_the_rest(client, door, project, monkeypatch):
+    monkeypatch.setattr(repredict, "PAUSE", 0.0)
+    segment = project.segments(1)[0].id
+    edits = [
+        edit(1, {"act": "correct", "segments": [segment], "label": 2}),
+        edit(2, {"act": "correct", "segments": [10**6], "label": 2}),
+        edit(3, {"act": "correct", "segments": [segment], "label": 3}),
+    ]
+    before = len(project.history(bag_id=1))
+    first = post(client, door, *edits).json()
+    assert [("error" in result) for result in first["results"]] == [False, True, False]
+    assert project.segment(segment).label == 3
+    again = post(client, door, *edits).json()
+    assert [result["number"] for result in again["results"]] == [1, 2, 3]
+    assert len(project.history(bag_id=1)) == before + 2
+    assert again["results"][0]["revision"] == first["results"][0]["revision"]
+
+
+def test_taking_a_tag_from_labelled_segments_asks_first(client, door, project):
+    segment = project.segments(1)[1].id
+    project.correct(segment, 1)
+    asked = post(client, door, edit(11, {"act": "tag", "bag": 1, "class": 1, "value": 0})).json()["results"][0]
+    assert asked["confirm"] and "1" in asked["error"]
+    act = {"act": "tag", "bag": 1, "class": 1, "value": 0, "confirm": True}
+    assert "error" not in post(client, door, edit(12, act)).json()["results"][0]
+    assert project.segment(segment).label is None
+
+
+def test_a_bag_is_sent_in_real_units_with_an_etag(client, door, project):
+    answer = client.get(f"{door}/bag/1", headers=KEY)
+    bag = answer.json()
+    segment = project.segments(1)[0]
+    sent = next(one for one in bag["segments"] if one["id"] == segment.id)
+    xs = [x for ring in sent["rings"] for x in ring[0::2]]
+    ys = [y for ring in sent["rings"] for y in ring[1::2]]
+    assert (min(xs), max(xs)) == pytest.approx((segment.left, segment.right), abs=0.01)
+    assert (min(ys), max(ys)) == pytest.approx((segment.low, segment.high), abs=100)
+    assert bag["extent"]["right"] == pytest.approx(10.0, abs=0.02) and bag["rate"] == 44_100
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    unchanged = client.get(f"{door}/bag/1", headers={**KEY, "If-None-Match": answer.headers["etag"]})
+    assert unchanged.status_code == 304 and unchanged.content == b""
+    project.set_bag_note(1, "windy")
+    changed = client.get(f"{door}/bag/1", headers={**KEY, "If-None-Match": answer.headers["etag"]})
+    assert changed.status_code == 200
+
+
+def test_the_picture_has_the_version_the_bag_names(client, door):
+    version = client.get(f"{door}/bag/1", headers=KEY).json()["image"]
+    answer = client.get(f"{door}/image/1?v={version}", headers=KEY)
+    assert answer.headers["content-type"] == "image/png" and answer.content.startswith(b"\x89PNG")
+    assert "private" in answer.headers["cache-control"]
+
+
+def test_sound_comes_whole_in_ranges_slowed_and_in_a_band(client, door):
+    pytest.importorskip("miml_core.media.playback")
+    path = f"{door}/sound/1?start=1&end=2&t={LISTEN_TOKEN}"
+    whole = client.get(path)
+    assert whole.headers["content-type"] == "audio/wav" and whole.content.startswith(b"RIFF")
+    part = client.get(path, headers={"Range": "bytes=100-199"})
+    assert part.status_code == 206 and part.content == whole.content[100:200]
+    assert part.headers["content-range"] == f"bytes 100-199/{len(whole.content)}"
+    assert client.get(path, headers={"Range": "bytes=-50"}).content == whole.content[-50:]
+    assert client.get(path, headers={"Range": f"bytes={len(whole.content)}-"}).status_code == 416
+    assert client.get(path, headers={"If-None-Match": whole.headers["etag"]}).status_code == 304
+    slow = client.get(f"{path}&factor=0.1")
+    assert int.from_bytes(slow.content[24:28], "little") == pytest.approx(4410, abs=1)
+    assert client.get(f"{path}&low=2000&high=3000").content != whole.content
+
+
+def test_a_missing_file_is_told_in_a_sentence_and_its_segments_still_come(client, door, project, monkeypatch):
+    from pages.widgets.routes import images
+
+    def gone(*_):
+        raise BagtagError("garden_1.wav is not where it was.")
+
+    monkeypatch.setattr(images, "bag_image", gone)
+    bag = client.get(f"{door}/bag/1", headers=KEY)
+    assert len(bag.json()["segments"]) == 5
+    picture = client.get(f"{door}/image/1?v={bag.json()['image']}", headers=KEY)
+    assert picture.status_code == 422 and picture.json() == {"error": "garden_1.wav is not where it was."}
+
+
+def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, door, project):
+    ids_regions = project.regions(1)
+    grid = ids_regions[0][2]
+    name = keep_preview(project, 1, grid, [region for _, region, _ in ids_regions[:2]])
+    shown = client.get(f"{door}/preview/{name}", headers=KEY).json()
+    assert len(shown["segments"]) == 2 and shown["id"] == 1
+    assert client.get(f"{door}/preview/0000", headers=KEY).status_code == 404
