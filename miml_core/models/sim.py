@@ -3,7 +3,8 @@ Learning" (2013).
 
 One linear score a class; a bag's score for a class is that of its support instance, the best segment (max) or a
 weighted mean that favours good segments (softmax). Training asks that in every bag each present tag outscores each
-absent one by a margin (rank loss, eq. 4). `sim_solvers.py` says how, and what corrected segments mean to the loss.
+absent one by a margin (rank loss, eq. 4). `sim_solvers.py` says how, `corrections.py` what corrected segments mean to
+the loss.
 """
 
 from __future__ import annotations

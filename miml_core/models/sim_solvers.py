@@ -16,8 +16,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.bags import UNKNOWN, BagSet
+from miml_core.bags import BagSet
 from miml_core.models import sim_kernels
+from miml_core.models.corrections import as_bags_alone
 from miml_core.threads import run_in_threads
 
 Array = NDArray[np.float64]
@@ -45,34 +46,14 @@ class Problem:
 
     @classmethod
     def of(cls, bags: BagSet, X: Array, loss: Loss, aggregate: Aggregate) -> Problem:
-        """Bags with corrections become a problem of bags alone.
-
-        A corrected segment joins as a bag of its own, whose only present tag is the label given and whose every
-        other tag is absent: the loss then asks for that label to win on that very segment. In the bag it came from
-        it supports no other present tag, and where a present tag has corrected segments only they support it. A
-        segment said to be background supports no present tag. A present tag that is left without a segment takes
-        no part in its bag.
-        """
-        tags, labels = bags.tags.copy(), bags.labels
-        named = np.flatnonzero(labels >= 0)
-        tags[bags.bag_of[named], labels[named]] = 1
-        candidate = np.repeat((labels == UNKNOWN)[:, None], bags.n_classes, axis=1)
-        if len(named):
-            has_named = np.zeros(tags.shape, dtype=bool)
-            has_named[bags.bag_of[named], labels[named]] = True
-            candidate &= ~has_named[bags.bag_of]
-            candidate[named, labels[named]] = True
-        supported = np.logical_or.reduceat(candidate, bags.offsets[:-1], axis=0)
-        tags[(tags > 0) & ~supported] = 0
-        single = np.full((len(named), bags.n_classes), -1, dtype=np.int8)
-        single[np.arange(len(named)), labels[named]] = 1
-        tags = np.concatenate([tags, single])
+        """The problem of fitting `bags`, X being their rescaled features."""
+        alone = as_bags_alone(bags)
         return cls(
-            X=np.concatenate([X, X[named]]),
-            offsets=np.concatenate([bags.offsets, bags.n_segments + 1 + np.arange(len(named))]),
-            tags=tags,
-            candidate=np.concatenate([candidate, candidate[named]]),
-            weight=_bag_weights(tags, loss),
+            X=X[alone.rows],
+            offsets=alone.offsets,
+            tags=alone.tags,
+            candidate=alone.candidate,
+            weight=_bag_weights(alone.tags, loss),
             loss=loss,
             aggregate=aggregate,
         )
