@@ -8,6 +8,11 @@ import { livingListeners } from "./lifetime.js";
 
 const boards = new WeakMap();
 
+/** Streamlit fades what a running page has not drawn again yet; the canvas is never out of date, so it stays bright. */
+const unfaded = new CSSStyleSheet();
+unfaded.replaceSync("[data-stale='true']:has([data-bagtag='canvas']) { opacity: 1 !important; transition: none !important; }");
+document.adoptedStyleSheets = [...document.adoptedStyleSheets, unfaded];
+
 export function show(component, styles) {
   const { parentElement: home } = component;
   let board = boards.get(home);
@@ -16,6 +21,7 @@ export function show(component, styles) {
     home.querySelectorAll(".bagtag").forEach((old) => old.remove());
     if (home.adoptedStyleSheets) home.adoptedStyleSheets = [styles];
     home.append(root);
+    if (home.host) home.host.dataset.bagtag = "canvas";
     board = new Board(root);
     root.board = board;
     root.livingListeners = livingListeners;

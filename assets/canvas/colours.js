@@ -1,7 +1,7 @@
 /** Colours: the page's theme, and one for every label. */
 import { BACKGROUND } from "./acts.js";
 
-const QUIET = "#9aa3ad";
+export const QUIET = "#9aa3ad"; // background
 const NOBODY = "#f2f4f7";
 
 /** The colours and font of the page around an element, read from Streamlit's variables. */

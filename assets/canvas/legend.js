@@ -1,9 +1,11 @@
 /** The classes under the canvas: a click labels the selected segments, or tags the bag. */
-import { confidenceOf, labelOf } from "./acts.js";
+import { BACKGROUND, confidenceOf, labelOf } from "./acts.js";
 import { percent } from "./card.js";
+import { QUIET } from "./colours.js";
 import { element, replaceWhenNew } from "./dom.js";
 
 const MOST_OTHERS = 12;
+const NONE = { id: BACKGROUND, name: "background", colour: QUIET, key: "0", tag: 0, count: 0, suggested: null, chosen: false };
 
 export class Legend {
   constructor(lifetime, board) {
@@ -48,7 +50,8 @@ export class Legend {
 
   #chips(rows) {
     const find = element("button", { type: "button", class: "chip find", "data-find": "yes", title: "Find a class by typing (/)" }, "find…", element("kbd", {}, "/"));
-    return [...rows.map((row) => this.#chip(row)), find];
+    const background = this.board.mode === "tag" ? [] : [this.#chip(NONE)];
+    return [...rows.map((row) => this.#chip(row)), ...background, find];
   }
 
   #chip(row) {

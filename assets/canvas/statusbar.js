@@ -15,7 +15,7 @@ export class StatusBar {
     this.readout = element("span", { class: "readout" });
     this.middle = element("span", { class: "selection" });
     this.saved = element("span", { class: "saved", role: "status" });
-    this.node = element("div", { class: "statusbar" }, this.readout, this.middle, this.saved);
+    this.node = element("div", { class: "statusbar" }, this.middle, this.readout, this.saved);
   }
 
   /** What lies under the pointer, in real units. */

@@ -92,6 +92,8 @@ export class Toolbar {
     this.#enable(["merge"], board.selection.ids.length > 1);
     this.#enable(["previous"], board.neighbour(-1) !== null);
     this.#enable(["next"], board.neighbour(1) !== null);
+    for (const name of ["previous", "next"]) this.#buttons.get(name).hidden = board.queue.total < 2;
+    this.#buttons.get("keys").hidden = board.mode === "preview";
   }
 
   #press(name, on) {

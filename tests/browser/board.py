@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-_BOARD = (
-    """document.querySelector('[data-testid="stBidiComponentIsolated"]')?.shadowRoot?.querySelector('.bagtag')?.board"""
-)
+ROOT = """document.querySelector('[data-testid="stBidiComponentIsolated"]')?.shadowRoot?.querySelector('.bagtag')"""
+_BOARD = f"{ROOT}?.board"
 _STATE = """b => b && b.bag && ({
   bag: b.bag.id, segments: b.bag.segments.length, selected: b.selection.ids, tool: b.tool, mode: b.mode,
   unsent: b.outbox.unsent.length, stored: b.outbox.stored, state: b.outbox.state, window: b.view.window,

@@ -18,6 +18,7 @@ away = st.toggle("Away", key="away")
 st.button("Run again", key="again")
 typed = st.text_input("Note", key="note")
 ids = project.bag_ids()
+time.sleep(float(asked.get("early", 0)))
 if not away:
     state = canvas(
         project,
