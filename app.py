@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.widgets.routes import canvas_routes
 
-app = st.App("shell.py", routes=canvas_routes())
+app = st.App("pages/shell.py", routes=canvas_routes())
 
 if __name__ == "__main__":
     app.run()

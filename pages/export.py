@@ -24,7 +24,7 @@ with told():
                 "No segment fits this choice yet",
                 "Confirm some in Review, or export predictions as well.",
                 icon="ios_share",
-                page="pages/review.py",
+                page="review.py",
                 link="Review",
             )
     with form, told():

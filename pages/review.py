@@ -48,7 +48,7 @@ with told():
             "There is nothing to review yet",
             "Tag some bags and train a model: its predictions are reviewed here.",
             icon="fact_check",
-            page="pages/train.py",
+            page="train.py",
             link="Train a model",
         )
     else:

@@ -44,7 +44,7 @@ with told():
             "There is nothing to segment yet",
             "Add recordings or pictures first.",
             icon="graphic_eq",
-            page="pages/library.py",
+            page="library.py",
             link="Library",
         )
     else:

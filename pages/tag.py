@@ -39,7 +39,7 @@ with told():
             "Every bag is finished",
             "Look at all of them above, or train a model.",
             icon="done_all",
-            page="pages/train.py",
+            page="train.py",
             link="Train a model",
         )
     else:
@@ -47,6 +47,6 @@ with told():
             "There is nothing to tag yet",
             "Add recordings or pictures first.",
             icon="sell",
-            page="pages/library.py",
+            page="library.py",
             link="Library",
         )

@@ -20,7 +20,9 @@ def accuracy_panel(project: Project) -> None:
             st.metric("Right so far", _share(checked), help=_pessimistic(checked), width="content")
     if sample.n:
         st.caption(f"{_interval(sample)} (95 %), from a random sample of {sample.n}.")
-    elif checked.n:
+    elif not checked.n:
+        st.caption("Nothing is checked yet of what this run says.")
+    else:
         st.caption(f"{_interval(checked)} (95 %), of {checked.n} checked. The random sample gives an honest figure.")
 
 

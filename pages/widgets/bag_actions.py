@@ -10,32 +10,50 @@ from pages.widgets.guard import attempt
 from pages.widgets.words import count, plain
 
 _PAGES = {
-    "Tag": ("pages/tag.py", ":material/sell:"),
-    "Segment": ("pages/segment.py", ":material/graphic_eq:"),
-    "Review": ("pages/review.py", ":material/fact_check:"),
+    "Tag": ("tag.py", ":material/sell:"),
+    "Segment": ("segment.py", ":material/graphic_eq:"),
+    "Review": ("review.py", ":material/fact_check:"),
 }
 
 
 def bag_actions(project: Project, chosen: list[Bag]) -> None:
     """A row of buttons: open the one bag elsewhere, segment anew or remove several."""
-    if not chosen:
-        st.caption("Select a row to open its bag; select several to remove them or to find their segments anew.")
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for label, (page, icon) in _PAGES.items():
-            if len(chosen) == 1 and st.button(label, icon=icon, key=f"open.{label}"):
-                ask_for(project, chosen[0].id)
-                st.switch_page(page)
-        ids = [bag.id for bag in chosen]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="bag-actions"):
+        if not chosen:
+            st.caption("Click a row to open its bag; tick several to find their segments anew or to remove them.")
+            return
+        if len(chosen) == 1:
+            _open(project, chosen[0])
         st.button(
-            f"Find segments of {count(len(chosen), 'bag')} anew",
+            "Find segments anew" if len(chosen) == 1 else f"Find segments of {count(len(chosen), 'bag')} anew",
             icon=":material/refresh:",
             on_click=attempt,
-            args=(project.start_job, "segment", {"bags": ids, "again": True}),
+            args=(project.start_job, "segment", {"bags": [bag.id for bag in chosen], "again": True}),
         )
+        if len(chosen) == 1:
+            _note(project, chosen[0])
         _remove(project, chosen)
-    if len(chosen) == 1:
-        _about(project, chosen[0])
+        if len(chosen) == 1:
+            st.text(chosen[0].path, width="stretch")
+    if len(chosen) == 1 and chosen[0].error:
+        st.error(plain(chosen[0].error), icon=":material/error:")
+
+
+def _open(project: Project, bag: Bag) -> None:
+    for label, (page, icon) in _PAGES.items():
+        if st.button(label, icon=icon, key=f"open.{label}"):
+            ask_for(project, bag.id)
+            st.switch_page(page)
+
+
+def _note(project: Project, bag: Bag) -> None:
+    with st.popover("Note", icon=":material/sticky_note_2:", type="primary" if bag.note else "secondary"):
+        note = st.text_area(
+            "Note", bag.note, key=f"note.{bag.id}.{bag.revision}", placeholder="For yourself and others"
+        )
+        if st.button("Keep", key=f"note.keep.{bag.id}"):
+            attempt(project.set_bag_note, bag.id, (note or "").strip())
+            st.rerun()
 
 
 def _remove(project: Project, chosen: list[Bag]) -> None:
@@ -51,13 +69,3 @@ def _remove(project: Project, chosen: list[Bag]) -> None:
             except NeedsConfirmation as question:
                 st.session_state["library.ask"] = str(question)
             st.rerun()
-
-
-def _about(project: Project, bag: Bag) -> None:
-    """What does not fit into the table: the path, the error, the note."""
-    st.text(bag.path)
-    if bag.error:
-        st.error(plain(bag.error), icon=":material/error:")
-    note = st.text_input("Note", bag.note, key=f"note.{bag.id}.{bag.revision}", placeholder="For yourself and others")
-    if note is not None and note != bag.note:
-        attempt(project.set_bag_note, bag.id, note)

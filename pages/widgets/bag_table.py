@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from miml_core.project import Bag, BagPage, Class, Project
+from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
 from pages.widgets.thumbnails import HEIGHT, WIDTH, thumbnails
 from pages.widgets.words import length_of_time
 
@@ -30,12 +31,11 @@ def bag_table(project: Project, page: BagPage, *, key: str) -> tuple[list[Bag], 
         height=min(56 * len(rows) + 38, 394),
         column_config=_columns(classes, sound=sound),
         on_select="rerun",
-        selection_mode="multi-row",
+        selection_mode=ROWS_OR_A_CELL,
         key=key,
         alt="The bags of this project",
     )
-    picked = [place for place in chosen["selection"]["rows"] if place < len(page.bags)]
-    return [page.bags[place] for place in picked], complete
+    return [page.bags[place] for place in picked_rows(chosen, len(page.bags))], complete
 
 
 def _row(bag: Bag, names: dict[int, str], pictures: dict[int, str], *, sound: bool) -> dict[str, Any]:

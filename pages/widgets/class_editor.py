@@ -13,6 +13,7 @@ from miml_core.project import Class, NeedsConfirmation, Project
 from pages.widgets.canvas import RESERVED_KEYS
 from pages.widgets.dialogs import close_dialog
 from pages.widgets.guard import attempt, told
+from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
 from pages.widgets.words import count, plain
 
 
@@ -59,9 +60,9 @@ def _table(classes: list[Class]) -> list[Class]:
     picked = st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        height=min(36 * len(rows) + 38, 330),
+        height=min(35 * len(rows) + 38, 330),
         on_select="rerun",
-        selection_mode="multi-row",
+        selection_mode=ROWS_OR_A_CELL,
         key="classes.table",
         column_config={
             "colour": st.column_config.ImageColumn("", width=36),
@@ -72,7 +73,7 @@ def _table(classes: list[Class]) -> list[Class]:
             "segments": st.column_config.NumberColumn("Segments", help="Segments a person gave this label", width=80),
         },
     )
-    return [classes[place] for place in picked["selection"]["rows"] if place < len(classes)]
+    return [classes[place] for place in picked_rows(picked, len(classes))]
 
 
 def _swatch(colour: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pandas as pd
 import streamlit as st
@@ -71,7 +71,13 @@ def export_preview(project: Project, choice: Choice) -> bool:
     rows = project.export_rows(choice.what, min_probability=choice.min_probability, limit=_ROWS_SHOWN)
     if not rows:
         return False
-    st.dataframe(pd.DataFrame([_row(row) for row in rows]), hide_index=True, height=330, alt="First rows of the export")
+    st.dataframe(
+        pd.DataFrame([_row(row) for row in rows]),
+        hide_index=True,
+        height=330,
+        column_config={"File": st.column_config.TextColumn(width=200)},
+        alt="First rows of the export",
+    )
     st.caption(f"The first {len(rows)} rows." if len(rows) == _ROWS_SHOWN else f"All {len(rows)} rows.")
     return True
 
@@ -96,7 +102,7 @@ def _row(row: SegmentRow) -> dict[str, object]:
     else:
         place = dict(zip(("Left", "Top", "Right", "Bottom"), row.box or (None,) * 4))
     return {
-        "File": row.file,
+        "File": PurePosixPath(row.file).name,
         "Label": row.label or ("background" if row.status == "background" else ""),
         "Status": row.status,
         "Probability": row.probability,

@@ -37,11 +37,11 @@ def frame() -> None:
     st.html(_STYLES)
     project = _project_or_reason()
     if project is None:
-        st.navigation([st.Page("pages/welcome.py", title="Welcome", default=True)], position="hidden").run()
+        st.navigation([st.Page("welcome.py", title="Welcome", default=True)], position="hidden").run()
         return
     page = st.navigation(_pages(), position="top")
     if asked := st.session_state.pop(_GO, None):
-        st.switch_page(f"pages/{asked}.py")
+        st.switch_page(f"{asked}.py")
     _project_menu(project)
     page.run()
     with told():
@@ -60,7 +60,7 @@ def _project_or_reason() -> Project | None:
 
 def _pages() -> list[st.Page]:
     return [
-        st.Page(f"pages/{name}.py", title=title, icon=icon, default=name == "library")
+        st.Page(f"{name}.py", title=title, icon=icon, default=name == "library")
         for name, (title, icon) in PAGES.items()
     ]
 

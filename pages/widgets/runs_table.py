@@ -10,6 +10,7 @@ import streamlit as st
 from miml_core.project import Project, Run
 from pages.widgets import model_words
 from pages.widgets.guard import attempt
+from pages.widgets.picked import picked_rows
 from pages.widgets.words import count, length_of_time, when
 
 SCORES = {
@@ -38,13 +39,13 @@ def runs_table(project: Project, runs: list[Run]) -> None:
         pd.DataFrame([_row(project, run) for run in runs]),
         hide_index=True,
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode=("single-row", "single-cell"),
         key="runs.table",
-        height=min(36 * len(runs) + 38, 320),
+        height=min(35 * len(runs) + 38, 320),
         column_config=_columns(),
         alt="Trainings of this project",
     )
-    rows = [place for place in picked["selection"]["rows"] if place < len(runs)]
+    rows = picked_rows(picked, len(runs))
     if rows:
         _chosen(project, runs[rows[0]])
     else:

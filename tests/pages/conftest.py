@@ -1,0 +1,91 @@
+"""Pages without a browser: Streamlit's own test runner, a small project, jobs that are queued but never start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from miml_core.project import Project
+from tests.browser.projects import picture_project, sound_project
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's home without anything in it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("BAGTAG_HOME", str(home / "Bagtag"))
+    monkeypatch.delenv("BAGTAG_ROOTS", raising=False)
+    return home
+
+
+@pytest.fixture
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs stay in the queue: pages are tested here, not the work."""
+    monkeypatch.setattr("miml_core.project.jobs._launch", lambda store, job_id: None)
+
+
+@pytest.fixture
+def project(home: Path, no_workers: None) -> Project:
+    """Four recordings of a few calls, tagged, with predictions."""
+    return sound_project(home / "garden", (5, 4, 3, 4))
+
+
+@pytest.fixture
+def pictures(home: Path, no_workers: None) -> Project:
+    return picture_project(home / "meadow")
+
+
+@pytest.fixture
+def canvases(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
+    """What pages asked of the canvas in their last run, by key; it answers that it shows just that."""
+    asked: dict[str, SimpleNamespace] = {}
+
+    def canvas(project: Project, bag_id: int, *, segment_id: int | None = None, key: str, **wishes: Any) -> Any:
+        asked[key] = SimpleNamespace(bag_id=bag_id, segment_id=segment_id, **wishes)
+        return SimpleNamespace(bag_id=bag_id, segment_id=segment_id, stored=0, revision=project.revision)
+
+    monkeypatch.setattr("pages.widgets.canvas.canvas", canvas)
+    return asked
+
+
+@pytest.fixture
+def show(canvases: dict[str, SimpleNamespace]) -> Callable[..., AppTest]:
+    """`show(project, "tag")` runs that page in a fresh tab; nothing may go wrong that a person is not told."""
+
+    def run(project: Project | None, page: str = "library", **state: Any) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "pages" / "shell.py"), default_timeout=30)
+        for name, value in state.items():
+            app.session_state[name.replace("__", ".")] = value
+        if project is not None:
+            app.session_state["session.folder"] = str(project.folder)
+            app.session_state["frame.go"] = page
+        app.run()
+        assert not app.exception
+        return app
+
+    return run
+
+
+def texts(app: AppTest) -> str:
+    """Everything a page says in words."""
+    kinds = ("title", "subheader", "markdown", "caption", "text", "info", "warning", "error", "success")
+    return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """Click the one button of that label and run the page."""
+    (button,) = [button for button in app.button if button.label == label]
+    button.click()
+    app.run()
+    assert not app.exception
+    return app

@@ -1,0 +1,113 @@
+"""The library's table, filters, classes and files."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pages.widgets.bag_table import state_of
+from pages.widgets.class_editor import free_keys
+from pages.widgets.thumbnails import thumbnails
+from tests.pages.conftest import press, texts
+
+
+def table(app):
+    return app.dataframe[0].value
+
+
+def test_bags_are_listed_with_tags_and_progress(project, show):
+    project.correct(project.segments(project.bag_ids()[0])[0].id, project.classes()[0].id)
+    shown = table(show(project))
+    assert list(shown["name"]) == [f"garden_{n}.wav" for n in (1, 2, 3, 4)]
+    assert list(shown["segments"]) == [5, 4, 3, 4]
+    assert shown["reviewed"][0] == pytest.approx(0.2)
+    assert set(shown["tags"][0]) == {"Wren", "Robin", "Blackbird"}
+    assert shown["picture"].str.startswith("data:image/jpeg;base64,").all()
+
+
+def test_search_filter_and_species_narrow_the_list(project, show):
+    app = show(project)
+    app.text_input(key="library.search").set_value("garden_3").run()
+    assert list(table(app)["name"]) == ["garden_3.wav"]
+    app.text_input(key="library.search").set_value("").run()
+    app.selectbox(key="library.show").set_value("unfinished").run()
+    assert "No bag fits this search" in texts(app)
+
+
+def test_an_empty_project_says_what_to_do_next(home, no_workers, show):
+    from miml_core.project import Project
+
+    app = show(Project.create(home / "new", kind="picture"))
+    assert "This project has no pictures yet" in texts(app)
+    press(app, "Add pictures")
+    assert any(button.label == "Add" for button in app.button)
+
+
+def test_long_lists_come_in_pages(project, show, monkeypatch):
+    monkeypatch.setattr("pages.widgets.paging.PER_PAGE", 3)
+    app = show(project)
+    assert len(table(app)) == 3
+    app.pagination[0].set_value(2).run()
+    assert list(table(app)["name"]) == ["garden_4.wav"]
+    app.text_input(key="library.search").set_value("garden").run()
+    assert list(table(app)["name"]) == ["garden_1.wav", "garden_2.wav", "garden_3.wav"]
+
+
+def test_missing_files_are_told_with_a_way_to_find_them(project, show):
+    path = project.media_path(project.bag_ids()[1])
+    path.rename(path.with_name("elsewhere.tmp"))
+    project.refresh_missing()
+    app = show(project)
+    assert "1 file not where it was" in texts(app)
+    assert table(app)["state"][1] == "File is missing"
+    path.with_name("elsewhere.tmp").rename(path)
+    press(app, "Look again where they were")
+    assert "not where" not in texts(app)
+
+
+def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
+    app = press(show(project), "Classes")
+    field = next(one for one in app.text_input if one.label == "New class")
+    field.set_value("Zilpzalp")
+    next(button for button in app.button if button.label == "Add").click()
+    app.run()
+    added = project.find_class("zilpzalp")
+    assert added is not None
+    project.change_class(added.id, shortcut="w")
+    classes = project.classes()
+    assert "w" not in free_keys(classes, classes[0])
+    assert "w" in free_keys(classes, classes[-1])
+    assert not {"c", "r", "n", "0"} & set(free_keys(classes, classes[0]))
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"missing": True, "error": "x"}, "File is missing"),
+        ({"error": "it is damaged"}, "Error: it is damaged"),
+        ({"segmented": False}, "Segments to be found"),
+        ({}, "To be tagged"),
+        ({"tags": {1: 1}}, "Tagging begun"),
+        ({"finished": True}, "Tagged"),
+        ({"finished": True, "n_segments": 0}, "Tagged, no segment found"),
+        ({"finished": True, "n_reviewed": 3}, "Reviewed"),
+    ],
+)
+def test_the_most_pressing_thing_is_said_of_a_bag(facts, said):
+    usual = {"missing": False, "error": None, "segmented": True, "finished": False, "tags": {}, "n_segments": 3, "n_reviewed": 0}
+    assert state_of(SimpleNamespace(**usual | facts)) == said
+
+
+def test_thumbnails_that_take_too_long_wait_for_the_next_look(project, monkeypatch):
+    bags = project.list_bags().bags
+    monkeypatch.setattr("pages.widgets.thumbnails._SECONDS_A_LOOK", -1.0)
+    assert thumbnails(project, bags) == ({}, False)
+    monkeypatch.setattr("pages.widgets.thumbnails._SECONDS_A_LOOK", 60.0)
+    found, complete = thumbnails(project, bags)
+    assert complete and set(found) == {bag.id for bag in bags}
+
+
+def test_a_file_that_cannot_be_read_has_no_thumbnail_and_does_not_stop_the_page(project):
+    bags = project.list_bags().bags
+    project.media_path(bags[0].id).write_bytes(b"no sound at all")
+    found, complete = thumbnails(project, bags)
+    assert complete and set(found) == {bag.id for bag in bags[1:]}

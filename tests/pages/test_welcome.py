@@ -1,0 +1,89 @@
+"""The three doors."""
+
+import numpy as np
+import pytest
+import soundfile
+
+from miml_core import BagtagError
+from miml_core.project import Project
+from pages.widgets.doors import project_folder
+from pages.widgets.recent import known_projects
+from tests.pages.conftest import press, texts
+
+
+@pytest.fixture
+def recordings(home):
+    folder = home / "Aufnahmen 鸟"
+    folder.mkdir()
+    for name in ("Zaunkönig.wav", "b.wav"):
+        soundfile.write(folder / name, np.zeros(8000, dtype=np.float32), 8000)
+    return folder
+
+
+def test_without_a_project_there_are_three_doors(home, show):
+    app = show(None)
+    assert [one.value.split(": ")[1] for one in app.subheader] == [
+        "Open the demo",
+        "Open a project",
+        "Make one from a folder",
+    ]
+    assert next(button for button in app.button if button.label == "Make the project").disabled
+
+
+def test_a_folder_becomes_a_project_that_imports_it(recordings, show, no_workers, home):
+    app = show(None)
+    app.text_input(key="door.new.folder").set_value(str(recordings)).run()
+    assert "2 sound files" in texts(app)
+    press(app, "Make the project")
+    with Project.open(home / "Bagtag" / recordings.name) as made:
+        jobs = made.jobs()[::-1]
+        assert made.kind == "sound"
+        assert [job.kind for job in jobs] == ["import", "segment"]
+        assert jobs[0].params["paths"] == [str(recordings)]
+        assert jobs[0].params["bag_length"] == 10
+    assert known_projects() == [home / "Bagtag" / recordings.name]
+    assert app.session_state["session.folder"] == str(home / "Bagtag" / recordings.name)
+
+
+def test_a_folder_outside_is_refused_in_a_sentence(show, home):
+    app = show(None)
+    app.text_input(key="door.new.folder").set_value("/etc").run()
+    assert "outside the folders Bagtag may use" in texts(app)
+    assert not [button for button in app.button if button.label == "Make the project"]
+
+
+def test_a_known_project_opens_with_one_click(project, show):
+    from pages.widgets.recent import remember
+
+    remember(project.folder)
+    app = show(None)
+    app.button(key=f"door.known.{project.folder.resolve()}").click().run()
+    assert app.session_state["session.folder"] == str(project.folder.resolve())
+
+
+def test_a_damaged_project_leads_back_to_the_doors_with_a_sentence(home, show):
+    from pages.widgets.recent import remember
+
+    folder = home / "Bagtag" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "project.db").write_bytes(b"this is no database" * 100)
+    remember(folder)
+    app = show(None)
+    app.button(key=f"door.known.{folder.resolve()}").click().run()
+    assert len(app.error) == 1
+    assert [one.value for one in app.title] == ["Bagtag"]
+
+
+@pytest.mark.parametrize("name", ["", "..", " . "])
+def test_a_project_needs_a_name_that_can_be_a_folder(tmp_path, name):
+    with pytest.raises(BagtagError):
+        project_folder(tmp_path, name)
+
+
+def test_a_project_never_takes_a_folder_with_something_in_it(tmp_path):
+    (tmp_path / "wood").mkdir()
+    assert project_folder(tmp_path, "wood") == tmp_path / "wood"
+    (tmp_path / "wood" / "file").write_bytes(b"")
+    with pytest.raises(BagtagError, match="already"):
+        project_folder(tmp_path, "wood")
+    assert project_folder(tmp_path, "a/b: c") == tmp_path / "a-b- c"
