@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,15 +35,29 @@ def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("miml_core.project.jobs._launch", lambda store, job_id: None)
 
 
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Projects that tests get copies of: making one takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("models")
+    sound_project(folder / "garden", (5, 4, 3, 4)).close()
+    picture_project(folder / "meadow").close()
+    return folder
+
+
 @pytest.fixture
-def project(home: Path, no_workers: None) -> Project:
+def project(home: Path, models: Path, no_workers: None) -> Iterator[Project]:
     """Four recordings of a few calls, tagged, with predictions."""
-    return sound_project(home / "garden", (5, 4, 3, 4))
+    shutil.copytree(models / "garden", home / "garden")
+    with Project.open(home / "garden" / "project", annotator="Ann") as project:
+        yield project
 
 
 @pytest.fixture
-def pictures(home: Path, no_workers: None) -> Project:
-    return picture_project(home / "meadow")
+def pictures(home: Path, models: Path, no_workers: None) -> Iterator[Project]:
+    """Two pictures of flowers, tagged, with predictions."""
+    shutil.copytree(models / "meadow", home / "meadow")
+    with Project.open(home / "meadow" / "project", annotator="Ann") as project:
+        yield project
 
 
 @pytest.fixture

@@ -1,0 +1,97 @@
+"""What all pages share: errors in a sentence, background work, names shown as text."""
+
+import logging
+
+import pytest
+from sqlalchemy import insert
+from streamlit.testing.v1 import AppTest
+
+from miml_core.project import jobs
+from miml_core.project.schema import job_failures
+from pages.widgets.frame import PAGES
+from tests.pages.conftest import press, texts
+
+NASTY = ["<script>alert(1)</script>", "**bold** `code` $x$", "a [link](http://x) :smile: \\n", "صعو", "红嘴相思鸟"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_names_are_shown_as_text_on_every_page(page, project, show):
+    for name in NASTY:
+        project.tag(project.bag_ids()[0], project.add_class(name).id)
+    said = texts(show(project, page))
+    assert "<script>" not in said.replace("\\<script\\>", "")
+    assert "**bold**" not in said and "[link](" not in said
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_works_on_pictures(page, pictures, show):
+    assert not show(pictures, page).error
+
+
+def failing(problem: str) -> None:
+    import streamlit as st
+
+    from miml_core import BagtagError
+    from pages.widgets.guard import told
+
+    with told():
+        raise BagtagError("The file *x.wav* is gone.") if problem == "known" else RuntimeError("secret detail")
+    st.text("the page goes on")
+
+
+def test_an_error_is_a_sentence_and_the_page_goes_on():
+    app = AppTest.from_function(failing, args=("known",)).run()
+    assert [one.value for one in app.error] == [r"The file \*x\.wav\* is gone\."]
+    assert app.text[0].value == "the page goes on"
+
+
+def test_a_bug_is_logged_and_its_details_stay_in_the_log(caplog):
+    with caplog.at_level(logging.ERROR):
+        app = AppTest.from_function(failing, args=("unknown",)).run()
+    assert "secret detail" not in app.error[0].value
+    assert "secret detail" in caplog.text
+
+
+def test_background_work_shows_on_every_page_and_can_be_stopped(project, show):
+    job = project.start_job("segment", {})
+    app = show(project, "export")
+    assert any(button.key == f"job-stop-{job.id}" for button in app.button)
+    app.button(key=f"job-stop-{job.id}").click().run()
+    assert project.job(job.id).state == "cancelled"
+    assert not [button for button in app.button if button.label == "Stop"]
+
+
+def test_work_that_failed_in_part_stays_on_show_with_its_details(project, show):
+    job = project.start_job("import", {})
+    app = show(project, "train")
+    with project.store.write() as connection:
+        connection.execute(insert(job_failures).values(job_id=job.id, item="<b>a</b>.wav", reason="is damaged"))
+        jobs.finish(connection, job.id, "failed", "There is *nothing*.")
+    app.run()
+    assert r"failed: There is \*nothing\*\." in texts(app)
+    assert "is damaged" in str([table.value for table in app.dataframe])
+    press(app, "Dismiss")
+    assert "nothing" not in texts(app)
+
+
+def test_dialogs_stay_open_while_the_page_is_run_again(project, show):
+    app = press(show(project), "Classes")
+    assert any(one.label == "New class" for one in app.text_input)
+    app.run()
+    assert any(one.label == "New class" for one in app.text_input)
+
+
+def test_the_project_can_be_left(project, show):
+    app = press(show(project, "train"), "Open another project")
+    assert [one.value for one in app.title] == ["Bagtag"]
+
+
+def test_hints_guide_until_they_are_read(project, show):
+    from pages.widgets.hints import guide
+
+    assert not [button for button in show(project, "tag").button if button.label == "Got it"]
+    guide(project)
+    app = press(show(project, "tag"), "Got it")
+    assert not [button for button in app.button if button.label == "Got it"]
+    press(show(project, "train"), "No more hints")
+    assert not [button for button in show(project, "library").button if button.label == "Got it"]

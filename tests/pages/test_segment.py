@@ -1,0 +1,70 @@
+"""Knobs, preview, apply."""
+
+from miml_core.project import ResegmentPreview
+from pages.widgets.apply_settings import consequences
+from tests.pages.conftest import press, texts
+
+
+def test_the_stored_bag_and_the_tried_one_stand_side_by_side(project, show, canvases):
+    show(project, "segment")
+    stored, tried = canvases["segment.canvas"], canvases["segment.preview"]
+    assert stored.mode == "segment" and stored.queue == project.bag_ids()
+    assert tried.mode == "preview" and tried.bag_id == stored.bag_id and tried.preview
+
+
+def test_a_knob_changes_the_preview_and_nothing_else(project, show, canvases):
+    app = show(project, "segment")
+    before, settings = canvases["segment.preview"].preview, project.settings
+    app.run()
+    assert canvases["segment.preview"].preview == before
+    app.slider(key="knob.sensitivity").set_value(1.0).run()
+    assert canvases["segment.preview"].preview != before
+    assert project.settings == settings
+    press(app, "Back to what is stored")
+    assert app.slider(key="knob.sensitivity").value == settings.segments.sensitivity
+
+
+def test_applying_stores_the_knobs_and_starts_the_work(project, show):
+    app = show(project, "segment")
+    app.slider(key="knob.sensitivity").set_value(0.8).run()
+    app.button(key="apply.unreviewed").click().run()
+    assert project.settings.segments.sensitivity == 0.8
+    (job,) = project.jobs()
+    assert job.kind == "segment" and job.params == {"again": True, "scope": "unreviewed"}
+
+
+def test_this_bag_means_this_bag(project, show, canvases):
+    app = show(project, "segment")
+    app.button(key="apply.this").click().run()
+    (job,) = project.jobs()
+    assert job.params == {"again": True, "bags": [canvases["segment.canvas"].bag_id]}
+
+
+def test_what_would_be_touched_is_said_before(project, show):
+    segment = project.segments(project.bag_ids()[0])[0]
+    project.correct(segment.id, project.classes()[0].id)
+    app = show(project, "segment")
+    assert "1 checked segment: each keeps its label" in texts(app)
+
+
+def test_consequences_in_words():
+    nothing = ResegmentPreview(0, 0, 0, 0, [])
+    harmless = ResegmentPreview(3, 0, 0, 0, [])
+    risky = ResegmentPreview(3, 2, 5, 1, [])
+    assert consequences(nothing) == ["There is no bag this would apply to."]
+    assert consequences(harmless)[-1] == "No corrections are touched."
+    assert "2 drawn or edited segments stay" in consequences(risky)[1]
+    assert "1 label" in consequences(risky)[-1]
+
+
+def test_knobs_that_were_not_turned_leave_the_settings_exactly_as_they_were(project, show):
+    before = project.settings
+    app = show(project, "segment")
+    app.button(key="apply.all").click().run()
+    assert project.settings == before
+
+
+def test_an_empty_project_points_to_the_library(home, no_workers, show):
+    from miml_core.project import Project
+
+    assert "nothing to segment yet" in texts(show(Project.create(home / "new"), "segment"))

@@ -1,0 +1,96 @@
+"""What a training learns from, how it is started, and runs side by side."""
+
+from typing import Literal
+
+import pytest
+
+from miml_core.models import MODELS
+from pages.widgets import model_words
+from pages.widgets.expert_panel import parameters
+from pages.widgets.runs_table import age_of
+from tests.pages.conftest import press, texts
+
+
+def test_counts_and_warnings_are_shown_before_a_training(project, show):
+    rare = project.add_class("Rare bird")
+    project.tag(project.bag_ids()[0], rare.id)
+    app = show(project, "train")
+    assert {one.label: one.value for one in app.metric}["Tagged bags"] == "4"
+    assert "Rare bird is tagged in one bag only" in texts(app)
+    assert "Fewer than ten bags" in texts(app)
+
+
+def test_nothing_tagged_nothing_to_start(home, no_workers, show):
+    from tests.browser.projects import sound_project
+
+    project = sound_project(home / "quiet", (3,), predicted=False)
+    project.set_tags(project.bag_ids()[0], {})
+    app = show(project, "train")
+    assert "Nothing is tagged yet" in texts(app)
+    assert next(button for button in app.button if button.label == "Start training").disabled
+
+
+def test_a_training_starts_with_the_proposed_parameters(project, show):
+    press(show(project, "train"), "Start training")
+    (job,) = project.jobs()
+    assert job.kind == "train" and job.params["model"] == "ored-lr"
+    assert model_words.proposed("ored-lr").items() <= job.params["params"].items()
+
+
+def test_what_is_proposed_can_be_switched_off(project, show):
+    app = show(project, "train")
+    app.toggle(key="train.params.ored-lr.background").set_value(False).run()
+    press(app, "Start training")
+    assert project.jobs()[0].params["params"]["background"] is False
+
+
+def test_progress_of_a_training_is_on_the_page(project, show):
+    app = press(show(project, "train"), "Start training")
+    assert "Training: ORed logistic regression" in texts(app)
+    assert any(button.label == "Train again after this one" for button in app.button)
+
+
+def test_an_old_run_is_said_to_be_old(project, show):
+    assert age_of(project.current_run()) is None
+    project.correct(project.segments(project.bag_ids()[0])[0].id, project.classes()[1].id)
+    assert "older than your work" in age_of(project.current_run())
+    assert "1 segment checked" in texts(show(project, "train"))
+
+
+def test_runs_are_listed_with_the_one_that_is_shown(project, show):
+    table = show(project, "train").dataframe[0].value
+    assert list(table["current"]) == ["shown"]
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_model_has_a_sentence_and_controls(name):
+    assert len(model_words.sentence(name)) > 20
+    assert model_words.title(name)
+    assert parameters(MODELS[name]) is not None
+
+
+class Example:
+    """A model.
+
+    Parameters
+    ----------
+    kind : "small" or "large"
+        How big.
+    strength : float or "auto"
+        How strong,
+        in words.
+    rounds, seed : int
+    """
+
+    def __init__(self, kind: str = "small", strength: float | str = "auto", rounds: int = 3, seed: int = 0,
+                 way: Literal["a", "b"] = "b", extra: float | None = None) -> None: ...  # fmt: skip
+
+
+def test_controls_follow_the_constructor_and_its_documentation():
+    found = {one.name: one for one in parameters(Example)}
+    assert list(found) == ["kind", "strength", "rounds", "way", "extra"]
+    assert found["kind"].choices == ("small", "large") and found["kind"].doc == "How big."
+    assert found["strength"].choices == () and found["strength"].takes_number
+    assert found["strength"].doc == "How strong, in words."
+    assert found["way"].choices == ("a", "b")
+    assert found["extra"].takes_number and found["rounds"].doc is None
