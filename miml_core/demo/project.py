@@ -92,8 +92,13 @@ def _refuse_other_projects(folder: Path, kind: Kind, seed: int) -> None:
 
 
 def _media(folder: Path, kind: Kind, seed: int, count: int, stages: _Stages) -> list[Path]:
-    if Project.is_project(folder):
-        return [folder / FOLDER[kind] / name for name in Truth.read(folder).files]
+    """The recordings or pictures; those of an earlier call are taken as they are."""
+    if (folder / FILE_NAME).is_file():
+        there = Truth.read(folder)
+        paths = [folder / FOLDER[kind] / name for name in there.files]
+        is_same = (there.kind, there.seed, len(paths)) == (kind, seed, count) and all(path.is_file() for path in paths)
+        if is_same or Project.is_project(folder):
+            return paths
     try:
         return make_media(folder, kind, seed, count, lambda done: stages.say("media", done, count))
     except OSError as error:
