@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from miml_core.project import Project
+from pages.widgets.picture_knobs import picture_knobs
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
@@ -26,7 +27,7 @@ _KEYS = "knob."
 
 def knobs(project: Project) -> InstanceSettings:
     """The knobs of the project's kind of media, at what is stored until they are turned."""
-    return sound_knobs(project.settings)
+    return sound_knobs(project.settings) if project.kind == "sound" else picture_knobs(project.settings)
 
 
 def sound_knobs(stored: InstanceSettings) -> InstanceSettings:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from miml_core.segments.regions import Region
 
 _KEY = "segment.tried"
+LONGEST_SECONDS = 60.0
+"""Of a longer bag the beginning is tried: a preview has to be immediate."""
 
 
 def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str, int]:
@@ -31,13 +33,22 @@ def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str
 
 
 def _try(path: Path, kind: str, bag: Bag, settings: InstanceSettings) -> tuple[Grid, list[Region], BagImage | None]:
-    if kind == "sound":
-        from miml_core.media.spectrogram import read_spectrogram
-        from miml_core.segments.acoustic import find_sound_segments
+    return _try_sound(path, bag, settings) if kind == "sound" else _try_picture(path, settings)
 
-        spectrogram = read_spectrogram(path, bag.start, bag.end, settings.spectrogram, settings.channel)
-        found = find_sound_segments(spectrogram, settings.segments)
-        return spectrogram.grid, found, sound_image(spectrogram, settings.spectrogram)
+
+def _try_sound(path: Path, bag: Bag, settings: InstanceSettings) -> tuple[Grid, list[Region], BagImage]:
+    from miml_core.media.spectrogram import read_spectrogram
+    from miml_core.segments.acoustic import find_sound_segments
+
+    end = min(bag.end, bag.start + LONGEST_SECONDS)
+    spectrogram = read_spectrogram(path, bag.start, end, settings.spectrogram, settings.channel)
+    found = find_sound_segments(spectrogram, settings.segments)
+    return spectrogram.grid, found, sound_image(spectrogram, settings.spectrogram)
+
+
+def _try_picture(path: Path, settings: InstanceSettings) -> tuple[Grid, list[Region], None]:
     from miml_core.media.image import open_image
+    from miml_core.segments.visual import find_picture_segments
 
-    raise NotImplementedError(open_image)
+    picture = open_image(path, max_side=settings.picture_segments.working_side)
+    return picture.grid, find_picture_segments(picture, settings.picture_segments), None
