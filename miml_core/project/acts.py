@@ -91,6 +91,9 @@ def _perform(
         return again(connection, annotator, act.get("bag"), nonce)
     if name not in ACTS:
         raise BagtagError(f"There is no act called {name!r}.")
+    if name == "add_class" and nonce is not None and (there := classes.find(connection, str(act.get("name", "")))):
+        # A screen that has not heard of the class yet asks for it by name: it gets the one that is there.
+        return EditResult(revisions.current(connection), f"class {there.name} is there", None, created=[there.id])
     changes = Changes(connection)
     try:
         sentence, bag_id = ACTS[name](changes, act, annotator)

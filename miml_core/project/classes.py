@@ -41,7 +41,7 @@ def one(connection: Connection, class_id: int) -> Class:
 def find(connection: Connection, name: str) -> Class | None:
     """By name or scientific name, whatever the case."""
     key = _key(name)
-    for each in all_classes(connection):
+    for each in all_classes(connection) if key else ():
         if key in (_key(each.name), _key(each.scientific_name)):
             return each
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, text
 
@@ -32,14 +32,20 @@ _NOT_EXACT = "UPDATE features SET exact = 0"
 _SOME = "IN (SELECT value FROM json_each(:bags))"
 
 
-def refresh(connection: Connection, bag_ids: Iterable[int], *, shapes_changed: bool = False) -> None:
+def refresh(connection: Connection, bag_ids: Sequence[int], *, shapes_changed: bool = False) -> None:
     """Bring the numbers of some bags up to date after an act or a job."""
     chosen = {"bags": json.dumps([int(bag) for bag in bag_ids])}
     connection.execute(text(f"{_REVIEWED} WHERE bag_id {_SOME}"), chosen)
     connection.execute(text(f"{_CONTRADICTION} WHERE bag_id {_SOME}"), chosen)
-    connection.execute(text(f"{_OF_BAG} WHERE id {_SOME}"), chosen)
     if shapes_changed:
         connection.execute(text(f"{_NOT_EXACT} WHERE bag_id {_SOME}"), chosen)
+    refresh_bags(connection, bag_ids)
+
+
+def refresh_bags(connection: Connection, bag_ids: Iterable[int]) -> None:
+    """Only the numbers beside the bags, when those of their segments are known to be right."""
+    chosen = {"bags": json.dumps([int(bag) for bag in bag_ids])}
+    connection.execute(text(f"{_OF_BAG} WHERE id {_SOME}"), chosen)
 
 
 def refresh_all(connection: Connection) -> None:

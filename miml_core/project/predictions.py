@@ -168,23 +168,24 @@ def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
     if run is None or block is None:
         return {}
     columns = columns_of(connection, run)
-    lines = _lines(columns, [block])
     folded = columns.fold(_posterior(block, len(columns.place)))
     tagged = tags.of_bag(connection, bag_id)
     bag = connection.execute(select(bags_table).where(bags_table.c.id == bag_id)).one()
     absent = -1 if bag.finished and not bag.rest_unknown else 0
     return {
-        line["segment_id"]: Prediction(
+        segment_id: Prediction(
             run_id=run.id,
             probabilities={int(c): float(p) for c, p in zip(columns.ids, row)},
-            top=line["top"],
-            probability=line["probability"],
-            margin=line["margin"],
-            free_top=line["free_top"],
-            free_probability=line["free_probability"],
-            contradicts=line["free_top"] != BACKGROUND and tagged.get(line["free_top"], absent) < 0,
+            top=top,
+            probability=probability,
+            margin=margin,
+            free_top=free_top,
+            free_probability=free_probability,
+            contradicts=free_top != BACKGROUND and tagged.get(free_top, absent) < 0,
         )
-        for line, row in zip(lines, folded)
+        for (segment_id, _, top, probability, margin, free_top, free_probability, _), row in zip(
+            _lines(columns, [block]), folded
+        )
     }
 
 
@@ -264,31 +265,51 @@ def _write_blocks(
 
 def _write_lines(connection: Connection, run: Row[Any] | None, bag_ids: Sequence[int]) -> None:
     chosen = {"bags": json.dumps(list(bag_ids))}
-    connection.execute(text("DELETE FROM predictions WHERE bag_id IN (SELECT value FROM json_each(:bags))"), chosen)
+    connection.execute(text(f"DELETE FROM predictions WHERE bag_id {_CHOSEN}"), chosen)
     if run is not None:
         found = connection.execute(
-            text(
-                "SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id IN (SELECT value FROM json_each(:bags))"
-            ),
-            {**chosen, "run": run.id},
+            text(f"SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id {_CHOSEN}"), {**chosen, "run": run.id}
         ).all()
-        lines = _lines(columns_of(connection, run), found)
+        lines = _with_people(connection, chosen, _lines(columns_of(connection, run), found))
         if lines:
-            connection.execute(_PUT_LINE, lines)
-    counters.refresh(connection, bag_ids)
+            connection.exec_driver_sql(_PUT_LINE, lines)
+    counters.refresh_bags(connection, bag_ids)
 
 
-_PUT_LINE = text(
+_CHOSEN = "IN (SELECT value FROM json_each(:bags))"
+_PUT_LINE = """
+    INSERT INTO predictions (segment_id, bag_id, top, probability, margin, free_top, free_probability, shuffle,
+      contradiction, reviewed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
-    INSERT INTO predictions (segment_id, bag_id, top, probability, margin, free_top, free_probability, contradiction,
-      shuffle, reviewed)
-    SELECT :segment_id, :bag_id, :top, :probability, :margin, :free_top, :free_probability, 0, :shuffle, 0
-    WHERE EXISTS (SELECT 1 FROM segments WHERE id = :segment_id)
-    """
-)
 
 
-def _lines(columns: Columns, found: Sequence[Row[Any]]) -> list[dict[str, Any]]:
+def _with_people(connection: Connection, chosen: dict[str, str], lines: Sequence[Line]) -> list[tuple[Any, ...]]:
+    """Lines of segments that exist, with what people say: is it reviewed, and does it contradict the bag's tags?"""
+    present = text(
+        f"""
+        SELECT id, NOT alive OR verdicts.segment_id IS NOT NULL FROM segments
+        LEFT JOIN verdicts ON verdicts.segment_id = segments.id WHERE bag_id {_CHOSEN}
+        """
+    )
+    reviewed = {segment_id: bool(seen) for segment_id, seen in connection.execute(present, chosen)}
+    tagged = text(f"SELECT bag_id, class_id, value FROM tags WHERE bag_id {_CHOSEN}")
+    values = {(bag, class_id): value for bag, class_id, value in connection.execute(tagged, chosen)}
+    closed = text(f"SELECT id FROM bags WHERE finished AND NOT rest_unknown AND id {_CHOSEN}")
+    absent = dict.fromkeys(connection.execute(closed, chosen).scalars(), -1)
+    rows = []
+    for line in lines:
+        segment_id, bag_id, free_top, free_probability = line[0], line[1], line[5], line[6]
+        if segment_id in reviewed:
+            against = free_top != BACKGROUND and values.get((bag_id, free_top), absent.get(bag_id, 0)) < 0
+            rows.append((*line, free_probability if against else 0.0, reviewed[segment_id]))
+    return rows
+
+
+Line = tuple[int, int, int, float, float, int, float, int]
+"""segment, bag, top class, its probability, margin, top class without tags, its probability, place in the shuffle"""
+
+
+def _lines(columns: Columns, found: Sequence[Row[Any]]) -> list[Line]:
     """One line a segment of some blocks, all blocks in one pass."""
     if not found:
         return []
@@ -296,19 +317,20 @@ def _lines(columns: Columns, found: Sequence[Row[Any]]) -> list[dict[str, Any]]:
 
     ids = np.frombuffer(b"".join(block.segment_ids for block in found), dtype="<i8")
     sizes = [len(block.segment_ids) // 8 for block in found]
-    n_columns = len(columns.place)
     posterior = np.frombuffer(b"".join(block.posterior for block in found), dtype=_STORED)
-    top, probability, margin = top_two(columns.fold(posterior.reshape(-1, n_columns).astype(float)))
+    folded = columns.fold(posterior.reshape(-1, len(columns.place)).astype(float))
+    top, probability, margin = top_two(folded)
     free_top = np.frombuffer(b"".join(block.free_top for block in found), dtype="<i2")
     free_probability = np.frombuffer(b"".join(block.free_probability for block in found), dtype=_STORED)
-    values = {
-        "segment_id": ids.tolist(),
-        "bag_id": np.repeat([block.bag_id for block in found], sizes).tolist(),
-        "top": columns.ids[top].tolist(),
-        "probability": probability.tolist(),
-        "margin": margin.tolist(),
-        "free_top": columns.ids[columns.place[free_top]].tolist(),
-        "free_probability": free_probability.astype(float).tolist(),
-        "shuffle": shuffled(ids).tolist(),
-    }
-    return [dict(zip(values, row)) for row in zip(*values.values())]
+    return list(
+        zip(
+            ids.tolist(),
+            np.repeat([block.bag_id for block in found], sizes).tolist(),
+            columns.ids[top].tolist(),
+            probability.tolist(),
+            margin.tolist(),
+            columns.ids[columns.place[free_top]].tolist(),
+            free_probability.astype(float).tolist(),
+            shuffled(ids).tolist(),
+        )
+    )

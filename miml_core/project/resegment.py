@@ -49,7 +49,7 @@ def store_instances(
 ) -> list[int]:
     """Keep newly found segments and their features in one transaction; answers the ids of the automatic ones."""
     with store.write() as connection:
-        return store_in(connection, bag_id, instances, used or settings.instance_settings(connection))
+        return store_in(connection, bag_id, instances, used or settings.renew_keys(connection))
 
 
 def store_in(connection: Connection, bag_id: int, instances: Instances, used: InstanceSettings) -> list[int]:

@@ -257,7 +257,6 @@ _OPEN = text("NOT reviewed")
 Index("review_least_sure", predictions.c.margin, sqlite_where=_OPEN)
 Index("review_by_class", predictions.c.top, predictions.c.probability, sqlite_where=_OPEN)
 Index("review_at_random", predictions.c.shuffle, sqlite_where=_OPEN)
-Index("review_newest", predictions.c.segment_id, sqlite_where=_OPEN)
 Index(
     "review_contradictions",
     predictions.c.contradiction,

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 _OUTLINE_TOLERANCE = 0.75
 """Pixels by which an outline on screen may differ from the mask: turns staircases into slopes."""
 
-_PICTURE_SIDE = 1024
-"""Longest side, in pixels, of the grid for drawing on a picture that has no segments yet."""
-
 
 def rows(connection: Connection, segment_ids: Sequence[int]) -> list[Row[Any]]:
     """Live segments in the order asked for; raises `Gone` for one that is not there."""
@@ -84,7 +81,7 @@ def box(shape: Region, on: Grid) -> dict[str, float]:
 
 
 def grid(connection: Connection, grid_id: int) -> Grid:
-    return _parse_grid(connection.execute(select(grids.c.grid).where(grids.c.id == grid_id)).scalar_one())
+    return _parse_grid(_grid_text(connection, grid_id))
 
 
 def store_grid(connection: Connection, new: Grid) -> int:
@@ -110,14 +107,18 @@ def grid_of_bag(connection: Connection, bag: Row[Any]) -> tuple[int, Grid]:
 
 def _grid_from_file(connection: Connection, bag: Row[Any]) -> Grid:
     path = media.path_of_bag(connection, folder_of(connection), bag.id)
+    used = settings.instance_settings(connection)
     if settings.kind(connection) == "picture":
         from miml_core.media.image import open_image
 
-        return open_image(path, max_side=_PICTURE_SIDE).grid
+        return open_image(path, max_side=used.picture_segments.working_side).grid
     from miml_core.media.spectrogram import read_spectrogram
 
-    used = settings.instance_settings(connection)
     return read_spectrogram(path, bag.start, bag.end, used.spectrogram, used.channel).grid
+
+
+def _grid_text(connection: Connection, grid_id: int) -> str:
+    return str(connection.execute(select(grids.c.grid).where(grids.c.id == grid_id)).scalar_one())
 
 
 @lru_cache(maxsize=256)
@@ -135,13 +136,14 @@ def _segments(connection: Connection, which: Any, *, predicted: bool) -> list[Se
         .where(which, table.c.alive)
         .order_by(table.c.number)
     ).all()
+    laid_on = {grid_id: _grid_text(connection, grid_id) for grid_id in {row.grid_id for row in found}}
     guesses: dict[int, Prediction] = {}
     for bag_id in {row.bag_id for row in found} if predicted else ():
         guesses |= predictions.of_bag(connection, bag_id)
-    return [_segment(connection, row, guesses.get(row.id)) for row in found]
+    return [_segment(row, laid_on[row.grid_id], guesses.get(row.id)) for row in found]
 
 
-def _segment(connection: Connection, row: Row[Any], guess: Prediction | None) -> Segment:
+def _segment(row: Row[Any], grid_text: str, guess: Prediction | None) -> Segment:
     label = None
     if row.at is not None:
         label = BACKGROUND if row.class_id is None else row.class_id
@@ -149,7 +151,7 @@ def _segment(connection: Connection, row: Row[Any], guess: Prediction | None) ->
         id=row.id,
         bag_id=row.bag_id,
         number=row.number,
-        outline=outline(region(row), grid(connection, row.grid_id)),
+        outline=list(_outline(row.region, grid_text)),
         left=row.left,
         right=row.right,
         low=row.low,
@@ -163,10 +165,14 @@ def _segment(connection: Connection, row: Row[Any], guess: Prediction | None) ->
     )
 
 
-def outline(shape: Region, on: Grid) -> list[Ring]:
-    """Rings in real units."""
+@lru_cache(maxsize=20_000)
+def _outline(stored: bytes, grid_text: str) -> tuple[Ring, ...]:
+    """Rings in real units; kept, since a screen asks for the same bag after every edit."""
+    from miml_core.segments.regions import Region
+
+    on = _parse_grid(grid_text)
     rings = []
-    for ring in shape.outline(_OUTLINE_TOLERANCE):
+    for ring in Region.from_bytes(stored).outline(_OUTLINE_TOLERANCE):
         points = np.column_stack([on.x_at(ring[:, 0]), on.y_at(ring[:, 1])])
         rings.append([(float(x), float(y)) for x, y in points])
-    return rings
+    return tuple(rings)

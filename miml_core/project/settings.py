@@ -69,6 +69,15 @@ def suit_first_recording(connection: Connection, rate: float) -> None:
         revisions.advance(connection, changed_topics=["settings"])
 
 
+def renew_keys(connection: Connection) -> InstanceSettings:
+    """The settings, with their keys computed by this Bagtag: a newer one may find or describe segments differently."""
+    used = instance_settings(connection)
+    if (used.segment_key, used.feature_key) != (segment_key(connection), feature_key(connection)):
+        _keep(connection, used)
+        revisions.advance(connection, changed_topics=["settings"])
+    return used
+
+
 def segment_key(connection: Connection) -> str:
     """The key of the settings as they are now; segments found with another one are out of date."""
     return str(get(connection, "segment_key"))

@@ -183,6 +183,7 @@ def _engine(path: Path) -> Engine:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -32768")
         connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

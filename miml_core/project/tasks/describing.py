@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from miml_core.errors import BagtagError
-from miml_core.project import bags, features
+from miml_core.project import bags, features, settings
 from miml_core.project.job_context import JobContext
 
 
@@ -16,7 +16,8 @@ def run(context: JobContext) -> dict[str, Any]:
 
 def describe_all(context: JobContext) -> tuple[int, int]:
     """(bags, segments) that were described; bags that cannot be are listed and left."""
-    with context.store.read() as connection:
+    with context.store.write() as connection:
+        settings.renew_keys(connection)
         chosen = features.bags_to_describe(connection)
         names = {bag_id: bags.row(connection, bag_id).name for bag_id in chosen}
     described = 0

@@ -35,7 +35,7 @@ def run(context: JobContext) -> dict[str, Any]:
     params = context.params
     scope, again = params.get("scope", "stale"), bool(params.get("again"))
     with context.store.write() as connection:
-        used = settings.instance_settings(connection)
+        used = settings.renew_keys(connection)
         kind = settings.kind(connection)
         chosen = resegment.scope_bags(connection, params.get("bags"), scope=scope, again=again or scope == "all")
         if again or scope == "all":

@@ -304,9 +304,6 @@ TABLES = (
     CREATE INDEX review_least_sure ON predictions (margin) WHERE NOT reviewed
     """,
     """
-    CREATE INDEX review_newest ON predictions (segment_id) WHERE NOT reviewed
-    """,
-    """
     CREATE TABLE verdicts (
       segment_id INTEGER NOT NULL,
       class_id INTEGER,
