@@ -46,7 +46,9 @@ def each(
     model = "" if run is None else str(run.model)
     wanted = None if bag_ids is None else set(bag_ids)
     files = select(bags, media.c.path, media.c.width, media.c.height, media.c.recorded_at.label("began"))
-    ordered = files.join(media, media.c.id == bags.c.media_id).order_by(media.c.path, bags.c.start, bags.c.id)
+    has_any = (bags.c.n_reviewed if what == "confirmed" else bags.c.n_segments) > 0
+    joined = files.join(media, media.c.id == bags.c.media_id).where(has_any)
+    ordered = joined.order_by(media.c.path, bags.c.start, bags.c.id)
     for bag in connection.execute(ordered).all():
         if wanted is not None and bag.id not in wanted:
             continue
