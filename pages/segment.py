@@ -30,7 +30,8 @@ def desk() -> None:
         state = canvas(project, start, mode="segment", queue=bags, height=300, key="segment.canvas")
     look_at(project, state.bag_id)
     with tried, told():
-        name, found = preview(project, project.bag(state.bag_id), turned)
+        with st.spinner("Trying the knobs …"):
+            name, found = preview(project, project.bag(state.bag_id), turned)
         st.markdown(f"**With these knobs** · {count(found, 'segment')}")
         canvas(project, state.bag_id, mode="preview", preview=name, height=300, key="segment.preview")
     with buttons:

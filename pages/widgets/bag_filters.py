@@ -62,7 +62,7 @@ def bag_filters(project: Project, *, key: str = "library") -> BagChoice:
             "Show", list(SHOWN), format_func=SHOWN.__getitem__, key=f"{key}.show", persist_state="session"
         )
         class_id = st.selectbox(
-            "With species",
+            "Tagged with",
             list(names),
             index=None,
             format_func=lambda one: names.get(one, ""),

@@ -22,5 +22,5 @@ def paging(project: Project, choice: BagChoice, *, key: str = "library") -> BagP
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.caption(count(total, "bag"), width="content")
         if n_pages > 1:
-            number = st.pagination(n_pages, key=f"{key}.page", max_visible_pages=7, persist_state="session")
+            number = st.pagination(n_pages, key=f"{key}.page", max_visible_pages=7, width=420, persist_state="session")
     return project.list_bags(**choice.to_dict(), offset=PER_PAGE * (number - 1), limit=PER_PAGE)
