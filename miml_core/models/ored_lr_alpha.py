@@ -14,13 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
-from miml_core.models.ored_lr_solvers import MarginalLikelihood, Report, Whitening, climb_lbfgs, log_softmax
+from miml_core.models.ored_lr_solvers import (
+    MarginalLikelihood,
+    Report,
+    Whitening,
+    climb_lbfgs,
+    log_softmax,
+    merge_background,
+)
 from miml_core.posterior import bag_posterior
 
 Array = NDArray[np.float64]
 
-# Alphas are half decades, 10^(k / 2): the path starts at 10 and goes down, or up when down is no better.
-FIRST, WEAKEST, STRONGEST = 2, -6, 6
+# Alphas are powers of ten: the path starts at 10 and goes down, or up when down is no better.
+FIRST, WEAKEST, STRONGEST = 1, -3, 3
 MOST_BAGS = 2000
 HELD_OUT_LEAK = 1e-3
 """A held-out bag may have a tag that no training bag had; with this it is unlikely rather than impossible."""
@@ -39,12 +46,12 @@ class _Fold:
 
     def climb(self, alpha: float, leak: float, whitening: Whitening, report: Report) -> None:
         objective = MarginalLikelihood(self.Z, self.bags, leak=leak, alpha=alpha)
-        T = whitening.transform(alpha, self.share)
-        self.W = climb_lbfgs(objective, self.W, T, max_iterations=100, tolerance=1e-5, report=report)
+        scale = whitening.scale(alpha, self.share)
+        self.W = climb_lbfgs(objective, self.W, scale, max_iterations=100, tolerance=1e-4, report=report)
 
     def held_out_log_likelihood(self, leak: float) -> float:
         bags = self.held_out
-        log_prior = log_softmax(self.held_out_Z @ self.W)
+        log_prior = merge_background(log_softmax(self.held_out_Z @ self.W), bags.n_classes)
         seen = bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=max(leak, HELD_OUT_LEAK))
         return float(seen.log_likelihood.sum())
 
@@ -98,7 +105,7 @@ def choose_alpha(
 
 
 def _alpha(k: float) -> float:
-    return float(10.0 ** (k / 2))
+    return float(10.0**k)
 
 
 def _peak(scores: dict[int, float]) -> float:

@@ -1,0 +1,151 @@
+"""How good predictions are: of segments, of bags, and of the probabilities themselves.
+
+Segment measures look only at segments whose true class is known (a class index, not negative). Bag measures follow
+Zhou et al. (2012), as the papers do: ranking measures leave out bags that have none or all of the tags, for which no
+order is wrong, and coverage is divided by the number of classes. Losses and accuracies are shares, 0 to 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Truth = NDArray[np.int64]
+
+
+def predicted_classes(probabilities: ArrayLike, n_classes: int) -> Truth:
+    """(N,) the likeliest of the real classes; a background column is not looked at."""
+    return np.argmax(np.asarray(probabilities)[:, :n_classes], axis=1)
+
+
+# segments
+
+
+def instance_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
+    """Share of the segments of known class that are predicted right."""
+    truth, predicted = _known(truth, predicted)
+    return float((truth == predicted).mean())
+
+
+def macro_f1(truth: ArrayLike, predicted: ArrayLike) -> float:
+    """F1 of each class that occurs in the truth, averaged: rare classes count as much as common ones."""
+    from sklearn.metrics import f1_score
+
+    truth, predicted = _known(truth, predicted)
+    return float(f1_score(truth, predicted, labels=np.unique(truth), average="macro", zero_division=0))
+
+
+def key_instance_accuracy(truth: ArrayLike, scores: ArrayLike, offsets: ArrayLike, tags: ArrayLike) -> float:
+    """Share of a bag's tags whose best-scored segment really is of that class (Huang et al. 2014, key instances).
+
+    Tags that no segment of known class in the bag carries are not counted, nor segments of unknown class chosen from.
+    """
+    truth, scores, offsets = np.asarray(truth), np.asarray(scores), np.asarray(offsets)
+    right = total = 0
+    for bag, tag in np.argwhere(np.asarray(tags) > 0):
+        rows = np.arange(offsets[bag], offsets[bag + 1])
+        rows = rows[truth[rows] >= 0]
+        if (truth[rows] == tag).any():
+            right += int(truth[rows[np.argmax(scores[rows, tag])]] == tag)
+            total += 1
+    return right / total if total else float("nan")
+
+
+# probabilities of segments
+
+
+def log_likelihood(truth: ArrayLike, probabilities: ArrayLike) -> float:
+    """Mean log probability of the true class."""
+    truth, p = _known(truth, probabilities)
+    return float(np.log(np.maximum(p[np.arange(len(truth)), truth], 1e-300)).mean())
+
+
+def brier_score(truth: ArrayLike, probabilities: ArrayLike) -> float:
+    """Mean over segments of the squared distance between probabilities and truth, summed over classes (0 to 2)."""
+    truth, p = _known(truth, probabilities)
+    return float(((p - np.eye(p.shape[1])[truth]) ** 2).sum(axis=1).mean())
+
+
+def calibration_error(truth: ArrayLike, probabilities: ArrayLike, n_bins: int = 10) -> float:
+    """Expected calibration error: |accuracy - confidence| in equal bins of the top probability, weighted by size."""
+    truth, p = _known(truth, probabilities)
+    confidence, right = p.max(axis=1), p.argmax(axis=1) == truth
+    which = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    gaps = np.bincount(which, weights=right - confidence, minlength=n_bins)
+    return float(np.abs(gaps).sum() / len(truth))
+
+
+# bags
+
+
+def union_tags(predicted: ArrayLike, offsets: ArrayLike, n_classes: int) -> NDArray[np.bool_]:
+    """(B, C) the union of a bag's predicted classes (Pham et al. 2015, eq. 28); negative ones are background."""
+    predicted, offsets = np.asarray(predicted), np.asarray(offsets)
+    tags = np.zeros((len(offsets) - 1, n_classes), bool)
+    bag_of = np.repeat(np.arange(len(tags)), np.diff(offsets))
+    named = (predicted >= 0) & (predicted < n_classes)
+    tags[bag_of[named], predicted[named]] = True
+    return tags
+
+
+def hamming_loss(tags: ArrayLike, predicted: ArrayLike) -> float:
+    """Share of the (bag, class) pairs that are wrong; tags that are not known are left out."""
+    tags, predicted = np.asarray(tags), np.asarray(predicted, dtype=bool)
+    return float(((tags > 0) != predicted)[tags != 0].mean())
+
+
+def ranking_loss(tags: ArrayLike, scores: ArrayLike) -> float:
+    """Share of the (present, absent) pairs of a bag in the wrong order or tied, averaged over bags."""
+    from sklearn.metrics import label_ranking_loss
+
+    present, scores = _ordered_bags(tags, scores)
+    return float(label_ranking_loss(present, scores)) if len(present) else float("nan")
+
+
+def average_precision(tags: ArrayLike, scores: ArrayLike) -> float:
+    """For each present tag, the share of present tags among those scored at least as high; averaged over tags, bags."""
+    from sklearn.metrics import label_ranking_average_precision_score
+
+    present, scores = _ordered_bags(tags, scores)
+    return float(label_ranking_average_precision_score(present, scores)) if len(present) else float("nan")
+
+
+def one_error(tags: ArrayLike, scores: ArrayLike) -> float:
+    """Share of the bags whose best-scored tag is absent."""
+    present, scores = _ordered_bags(tags, scores)
+    return float((~present[np.arange(len(present)), scores.argmax(axis=1)]).mean()) if len(present) else float("nan")
+
+
+def coverage(tags: ArrayLike, scores: ArrayLike) -> float:
+    """How many absent or present tags stand above the last present one, divided by the number of classes."""
+    from sklearn.metrics import coverage_error
+
+    present, scores = _ordered_bags(tags, scores)
+    if not len(present):
+        return float("nan")
+    return (float(coverage_error(present, scores)) - 1.0) / present.shape[1]
+
+
+def bag_measures(tags: ArrayLike, scores: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
+    """The five measures of Pham et al. (2015), Table 7, by their names there."""
+    return {
+        "hamming_loss": hamming_loss(tags, predicted),
+        "ranking_loss": ranking_loss(tags, scores),
+        "average_precision": average_precision(tags, scores),
+        "one_error": one_error(tags, scores),
+        "coverage": coverage(tags, scores),
+    }
+
+
+def _known(truth: ArrayLike, *others: ArrayLike) -> tuple[NDArray, ...]:
+    truth = np.asarray(truth)
+    known = truth >= 0
+    return truth[known], *(np.asarray(other)[known] for other in others)
+
+
+def _ordered_bags(tags: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Array]:
+    """Bags with fully known tags of which some are present and some absent."""
+    tags, scores = np.asarray(tags), np.asarray(scores, dtype=np.float64)
+    use = (tags != 0).all(axis=1) & (tags > 0).any(axis=1) & (tags < 0).any(axis=1)
+    return (tags > 0)[use], scores[use]
