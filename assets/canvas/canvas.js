@@ -16,7 +16,8 @@ document.adoptedStyleSheets = [...document.adoptedStyleSheets, unfaded];
 export function show(component, styles) {
   const { parentElement: home } = component;
   let board = boards.get(home);
-  if (!board || board.lifetime.over) {
+  const isNew = !board || board.lifetime.over;
+  if (isNew) {
     const root = element("div", { class: "bagtag" });
     home.querySelectorAll(".bagtag").forEach((old) => old.remove());
     if (home.adoptedStyleSheets) home.adoptedStyleSheets = [styles];
@@ -28,7 +29,15 @@ export function show(component, styles) {
     boards.set(home, board);
   }
   board.update(component);
+  if (isNew) takeKeys(board);
   return () => endWhenGone(home, board);
+}
+
+/** Whoever comes by a link of the page works here by keys from now on: Enter and Space are not for that link any more. */
+function takeKeys(board) {
+  const focused = document.activeElement;
+  const nobody = focused === null || focused === document.body || focused.matches("a[href]");
+  if (nobody && board.mode !== "preview") board.stage.node.focus({ preventScroll: true });
 }
 
 /** Streamlit also calls the ending of an overtaken page run: only an element that has left the page ends its board. */

@@ -43,13 +43,15 @@ export function keysFor(mode, kind) {
 
 const TYPING = "input:not([type=checkbox]):not([type=radio]):not([type=button]), textarea, select, [contenteditable=true], [role=combobox], [role=listbox], [role=slider], [role=grid], iframe";
 const PRESSING = "button, a[href], summary, input, [role=button], [role=tab], [role=option], [role=radio], [role=checkbox]";
+const WALKING = "input, [role=tab], [role=tablist], [role=option], [role=radio], [role=radiogroup], [role=menu]";
 
 /** Is the key meant for a field or a button of the page rather than for the canvas? */
 export function isMeantForOthers(event, stage) {
   const [target] = event.composedPath();
   if (!(target instanceof Element) || target === stage || stage.contains(target)) return false;
   if (target.closest(TYPING)) return true;
-  return (event.key === " " || event.key === "Enter" || event.key.startsWith("Arrow")) && Boolean(target.closest(PRESSING));
+  if (event.key.startsWith("Arrow")) return Boolean(target.closest(WALKING));
+  return (event.key === " " || event.key === "Enter") && Boolean(target.closest(PRESSING));
 }
 
 /** The row a key press stands for, or null. */

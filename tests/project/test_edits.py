@@ -123,3 +123,13 @@ def test_acts_on_another_projects_ids_are_refused(small: Project) -> None:
     ):
         with pytest.raises(Gone):
             small.apply_edit("s", 1, act)
+
+
+def test_a_class_another_screen_has_made_is_found_instead_of_made_again(small: Project) -> None:
+    """A screen that has not heard of a class asks for it by name; the tag that follows must find it."""
+    goldcrest = small.add_class("Goldcrest").id
+    bag = small.bag_ids()[0]
+    small.apply_edit("screen", 0, {"act": "add_class", "name": "goldcrest"})
+    small.apply_edit("screen", 1, {"act": "tag", "bag": bag, "class": "@0", "value": 1})
+    assert small.bag(bag).tags[goldcrest] == 1
+    assert [one.name for one in small.classes()].count("Goldcrest") == 1

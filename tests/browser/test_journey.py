@@ -1,0 +1,163 @@
+"""The whole way through the app as a person goes it: from the doors to an exported file that holds the corrections."""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from miml_core.demo.media import make_media
+from miml_core.demo.truth import Truth
+from miml_core.project import Project
+from tests.browser.board import Board
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("journey")
+
+
+@pytest.fixture(scope="module")
+def server(start_server, home):
+    return start_server("app.py", BAGTAG_HOME=str(home / "home"), BAGTAG_ROOTS=str(home))
+
+
+@pytest.fixture
+def page(chromium) -> Iterator[Any]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    context.close()
+    assert problems == []
+
+
+def go(page: Any, name: str) -> None:
+    """To another page by the bar on top."""
+    page.get_by_role("link", name=name, exact=True).click()
+    page.wait_for_url(re.compile(name.lower()))
+
+
+def until(condition: Any, seconds: float = 90.0) -> Any:
+    """Poll the project on disk until something is true of it."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.2)
+    return found
+
+
+def idle(project: Project) -> bool:
+    return not project.jobs(active=True)
+
+
+def canvas(page: Any) -> Board:
+    board = Board(page)
+    board.wait("s && s.image", timeout=60)
+    return board
+
+
+def correct(board: Board, project: Project, times: int) -> dict[int, int]:
+    """Give the selected segment another label than it has, by number key, and go on; answers what was said."""
+    said = {}
+    for _ in range(times):
+        (segment,) = board.wait("s.selected.length === 1")["selected"]
+        classes = project.classes()
+        guess = project.segment(segment).prediction
+        wanted = next(one for one in classes[:9] if guess is None or one.id != guess.top)
+        board.press(str(classes.index(wanted) + 1))
+        board.saved()
+        said[segment] = wanted.id
+        board.press("ArrowRight")
+        board.wait(f"s.selected[0] !== {segment}")
+    return said
+
+
+def export_csv(page: Any, project: Project) -> list[dict[str, str]]:
+    """Export what people confirmed as CSV, download it, and read the file."""
+    go(page, "Export")
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download").first.click()
+    path = Path(waiting.value.path())
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_demo_from_the_door_to_an_exported_file(page, server, home):
+    page.goto(server.url)
+    began = time.monotonic()
+    page.get_by_role("button", name="Birds at dawn").click()
+    page.wait_for_url(re.compile("review"), timeout=180_000)
+    board = canvas(page)
+    assert time.monotonic() - began < 180
+    with Project.open(home / "home" / "demo-sound") as project:
+        assert project.progress().n_bags >= 50
+        before = project.current_run()
+        said = correct(board, project, 3)
+        assert {segment: project.segment(segment).label for segment in said} == said
+        page.get_by_role("button", name="Retrain").click()
+        kept = board.state
+        after = until(lambda: (run := project.current_run()) is not None and run.id != before.id and run)
+        assert after.n_corrections_since == 0
+        board.wait(f"s.bag === {kept['bag']} && s.selected[0] === {kept['selected'][0]}")
+        rows = export_csv(page, project)
+        names = {one.id: one.name for one in project.classes()}
+        exported = {int(row["segment"]): row["label"] for row in rows}
+        assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
+
+
+def test_a_folder_of_pictures_from_the_door_to_an_exported_file(page, server, home):
+    folder = home / "Bilder äöü 图片"
+    make_media(folder, "picture", seed=3, count=14)
+    page.goto(server.url)
+    box = page.get_by_label("Folder", exact=True).first
+    box.fill(str(folder))
+    box.press("Enter")
+    page.get_by_text(re.compile("pictures in this folder")).wait_for()
+    page.get_by_role("button", name="Make the project").click()
+    page.wait_for_url(re.compile("project="))
+    target = until(lambda: next((home / "home").glob("*äöü*"), None))
+    with Project.open(target) as project:
+        until(lambda: project.progress().n_bags == 14 and project.progress().n_segmented == 14 and idle(project))
+        go(page, "Segment")
+        canvas(page)
+        go(page, "Tag")
+        board = canvas(page)
+        _tag_all(page, board, project, Truth.read(folder))
+        go(page, "Train")
+        page.get_by_role("button", name="Start training").click()
+        run = until(lambda: project.current_run())
+        go(page, "Review")
+        board = canvas(page)
+        said = correct(board, project, 2)
+        page.get_by_role("button", name="Retrain").click()
+        until(lambda: project.current_run().id != run.id)
+        rows = export_csv(page, project)
+        names = {one.id: one.name for one in project.classes()}
+        exported = {int(row["segment"]): row["label"] for row in rows}
+        assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
+
+
+def _tag_all(page: Any, board: Board, project: Project, truth: Truth) -> None:
+    """By keyboard: type the name of each surface that is in the picture, then Enter for the next."""
+    for bag_id in project.bag_ids():
+        board.wait(f"s.bag === {bag_id}")
+        surfaces = {thing.label for thing in truth.files[Path(project.bag(bag_id).path).name]}
+        for surface in sorted(surfaces):
+            board.press("/")
+            page.keyboard.type(surface)
+            board.press("Enter")
+        board.press("Enter")
+        until(lambda bag_id=bag_id: project.bag(bag_id).finished)
+        names = {one.id: one.name for one in project.classes()}
+        assert {names[one] for one, said in project.bag(bag_id).tags.items() if said == 1} == surfaces
