@@ -12,8 +12,10 @@ import time
 
 MODULES_WITH_KERNELS = [
     "miml_core.segments.visual",
+    "miml_core.features.visual",
     "miml_core.posterior",
     "miml_core.models.sim",
+    "miml_core.models.mimlfast",
     "miml_core.models.gp_probit",
 ]
 

@@ -1,7 +1,9 @@
 """Numbers that describe a segment of a picture.
 
 The papers' set is 48 numbers: a 16-bin histogram of gradient directions and a 32-bin colour histogram. The extended
-set goes on with means and spread of colour, texture at three scales, place, shape, and what lies around the segment.
+set has their square roots, in which a linear model sees histograms better, and goes on with means and spread of
+colour, texture at three scales, place, shape, and what lies around the segment. Each group was kept because leaving
+it out lowered accuracy on photographs; finer histograms, coarser directions and more of shape did not raise it.
 A segment's numbers depend on its own pixels and on the picture, never on the other segments, so that a drawn segment
 is described as a found one.
 """
@@ -11,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,7 @@ _UNSATURATED = 40
 _SCALES = (1.0, 2.0, 4.0)
 _PATTERNS = 10
 _FAINT = 0.3
+_REACH = 0.03  # of the picture's diagonal: how far around a segment its surroundings go
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +69,26 @@ class _View:
     def owner(self) -> NDArray[np.int64]:
         return np.repeat(np.arange(len(self.regions)), self.sizes)
 
+    @cached_property
+    def moments(self) -> Table:
+        """(n, 4) mean x, y, x squared and y squared, the picture being 1 wide and 1 high."""
+        height, width = self.pixels.shape[:2]
+        rows, columns = np.divmod(self.where, width)
+        x, y = (columns + 0.5) / width, (rows + 0.5) / height
+        return self.means_of([x, y, x**2, y**2])
+
     def flat(self, top: int, left: int, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         rows, columns = np.nonzero(mask)
         return (rows + top) * self.pixels.shape[1] + columns + left
 
     def means(self, planes: Sequence[NDArray[np.floating]]) -> Table:
         """(n, planes) mean of each plane over each segment."""
+        return self.means_of([plane.ravel()[self.where] for plane in planes])
+
+    def means_of(self, values: Sequence[NDArray[np.floating]]) -> Table:
+        """The same of values that are given pixel by pixel in the order of `where`."""
         starts = np.cumsum(self.sizes) - self.sizes
-        sums = [np.add.reduceat(plane.ravel()[self.where], starts, dtype=np.float64) for plane in planes]
+        sums = [np.add.reduceat(each, starts, dtype=np.float64) for each in values]
         return np.stack(sums, axis=1) / self.sizes[:, None]
 
     def histogram(
@@ -99,12 +114,18 @@ def picture_features(
         if top < 0 or left < 0 or bottom > height or right > width or not region.mask.any():
             raise BagtagError("A segment is empty or lies outside its picture; find the picture's segments again.")
     view = _View(picture.pixels, regions)
-    return np.concatenate([describe(view) for describe, _ in groups], axis=1)
+    return np.concatenate([group.describe(view) for group in groups], axis=1)
+
+
+def warm() -> None:
+    """Compile the kernels."""
+    pixels = np.zeros((4, 4, 3), dtype=np.uint8)
+    _surroundings(_View(pixels, [Region(0, 0, np.ones((2, 2), dtype=bool))]))
 
 
 def picture_feature_names(feature_set: PictureFeatureSet = "extended") -> list[str]:
     """A name for each column of `picture_features`."""
-    return [name for _, names in _groups(feature_set) for name in names]
+    return [name for group in _groups(feature_set) for name in group.names]
 
 
 def _directions(view: _View) -> Table:
@@ -158,14 +179,13 @@ def _patterns(view: _View) -> Table:
 
 
 def _place(view: _View) -> Table:
-    x, y = _centres(view)
+    x, y = view.moments[:, 0], view.moments[:, 1]
     return np.stack([x, y, np.abs(x - 0.5), y**2, *_at_edges(view)], axis=1)
 
 
 def _shape(view: _View) -> Table:
     height, width = view.pixels.shape[:2]
-    rows, columns = _coordinates(view)
-    x, y, x2, y2 = view.means([columns, rows, columns**2, rows**2]).T
+    x, y, x2, y2 = view.moments.T
     borders = np.array([_border_length(region.mask) for region in view.regions])
     return np.stack(
         [
@@ -180,41 +200,12 @@ def _shape(view: _View) -> Table:
 
 def _surroundings(view: _View) -> Table:
     """Lab of a band above, below and beside the segment, less its own; 0 where the band lies outside the picture."""
+    from miml_core.features.visual_kernels import band_means
+
+    reach = max(1, round(_REACH * float(np.hypot(*view.pixels.shape[:2]))))
     own = view.means(list(view.lab))
-    height, width = view.pixels.shape[:2]
-    reach = max(1, round(0.03 * np.hypot(height, width)))
-    flat = view.lab.reshape(3, -1)
-    table = np.zeros((len(view.regions), 3, 3))
-    for number, region in enumerate(view.regions):
-        for side, steps in enumerate([((-reach, 0),), ((reach, 0),), ((0, -reach), (0, reach))]):
-            band = np.concatenate([_beyond(region, down, right, height, width) for down, right in steps])
-            if len(band):
-                table[number, side] = flat[:, band].mean(axis=1, dtype=np.float64) - own[number]
-    return table.reshape(len(view.regions), 9)
-
-
-def _beyond(region: Region, down: int, right: int, height: int, width: int) -> NDArray[np.int64]:
-    """Flat places of the region's pixels moved by a step, less the region itself and what is off the picture."""
-    rows, columns = np.nonzero(region.mask)
-    rows, columns = rows + down, columns + right
-    inside = (rows >= 0) & (rows < region.mask.shape[0]) & (columns >= 0) & (columns < region.mask.shape[1])
-    own = np.zeros(len(rows), dtype=bool)
-    own[inside] = region.mask[rows[inside], columns[inside]]
-    rows, columns = rows + region.top, columns + region.left
-    keep = ~own & (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-    return rows[keep] * width + columns[keep]
-
-
-def _coordinates(view: _View) -> tuple[Table, Table]:
-    height, width = view.pixels.shape[:2]
-    rows, columns = np.mgrid[:height, :width]
-    return (rows + 0.5) / height, (columns + 0.5) / width
-
-
-def _centres(view: _View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    rows, columns = _coordinates(view)
-    x, y = view.means([columns, rows]).T
-    return x, y
+    around = np.stack([band_means(view.lab, each.mask, each.top, each.left, reach) for each in view.regions])
+    return np.nan_to_num(around - own[:, None]).reshape(len(own), -1)
 
 
 def _at_edges(view: _View) -> NDArray[np.float64]:
@@ -230,11 +221,21 @@ def _border_length(mask: NDArray[np.bool_]) -> int:
     return int((padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum())
 
 
-_Group = tuple[Callable[[_View], Table], list[str]]
+def _root(describe: Callable[[_View], Table]) -> Callable[[_View], Table]:
+    """A histogram as square roots of its shares, whose straight distance is Hellinger's."""
+    return lambda view: np.sqrt(describe(view))
 
-_PAPER: list[_Group] = [
-    (_directions, [f"direction {k * 360 / _DIRECTIONS:g}" for k in range(_DIRECTIONS)]),
-    (
+
+class _Group(NamedTuple):
+    """Numbers that are computed together, and their names."""
+
+    describe: Callable[[_View], Table]
+    names: list[str]
+
+
+_PAPER = [
+    _Group(_directions, [f"direction {k * 360 / _DIRECTIONS:g}" for k in range(_DIRECTIONS)]),
+    _Group(
         _colours,
         [
             f"{shade} {hue}"
@@ -244,21 +245,23 @@ _PAPER: list[_Group] = [
         + [f"grey {k + 1}" for k in range(_GREYS)],
     ),
 ]
-_MORE: list[_Group] = [
-    (_colour_statistics, [f"{what} {plane}" for what in ("mean", "spread of") for plane in ("lightness", "a", "b")]),
-    (
+_LAB = ("lightness", "a", "b")
+_EXTENDED = [
+    *(_Group(_root(group.describe), group.names) for group in _PAPER),
+    _Group(_colour_statistics, [f"{what} {plane}" for what in ("mean", "spread of") for plane in _LAB]),
+    _Group(
         _texture,
         [f"{what} at {scale:g}" for what in ("slope", "detail") for scale in _SCALES] + ["slope of a", "slope of b"],
     ),
-    (_grain, ["fine grain upright", "coarse grain upright"]),
-    (_patterns, [f"{k} lighter neighbours" for k in range(_PATTERNS - 1)] + ["scattered lighter neighbours"]),
-    (_place, ["x", "y", "distance from the middle", "y squared", "at upper edge", "at lower edge", "at side edges"]),
-    (_shape, ["log area", "width", "height", "raggedness"]),
-    (_surroundings, [f"{plane} {side}" for side in ("above", "below", "beside") for plane in ("lightness", "a", "b")]),
+    _Group(_grain, ["fine grain upright", "coarse grain upright"]),
+    _Group(_root(_patterns), [f"{k} lighter neighbours" for k in range(_PATTERNS - 1)] + ["other neighbours"]),
+    _Group(_place, ["x", "y", "off the middle", "y squared", "at upper edge", "at lower edge", "at side edges"]),
+    _Group(_shape, ["log area", "width", "height", "raggedness"]),
+    _Group(_surroundings, [f"{plane} {side}" for side in ("above", "below", "beside") for plane in _LAB]),
 ]
 
 
 def _groups(feature_set: PictureFeatureSet) -> list[_Group]:
     if feature_set not in ("paper", "extended"):
         raise BagtagError(f'Features can be "paper" or "extended", not {feature_set!r}.')
-    return _PAPER if feature_set == "paper" else _PAPER + _MORE
+    return _PAPER if feature_set == "paper" else _EXTENDED

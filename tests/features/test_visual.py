@@ -28,14 +28,15 @@ def described(pixels: np.ndarray, regions: list[Region] | None = None) -> dict[s
     return dict(zip(picture_feature_names(), table.T, strict=True))
 
 
-def test_the_papers_set_is_48_numbers_and_begins_the_extended_one():
+def test_the_papers_set_is_48_numbers_whose_roots_begin_the_extended_one():
     names = picture_feature_names("paper")
     assert len(names) == 48
     assert picture_feature_names("extended")[:48] == names
     assert len(set(picture_feature_names("extended"))) == len(picture_feature_names("extended"))
     pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3))
     paper = picture_features(as_picture(pixels), whole(pixels), "paper")
-    np.testing.assert_array_equal(paper[0], picture_features(as_picture(pixels), whole(pixels))[0, :48])
+    extended = picture_features(as_picture(pixels), whole(pixels), "extended")
+    np.testing.assert_allclose(np.sqrt(paper[0]), extended[0, :48])
     np.testing.assert_allclose([paper[0, :16].sum(), paper[0, 16:].sum()], 1)
 
 
@@ -72,7 +73,7 @@ def test_directions_do_not_change_with_contrast():
     weak, strong = described(grey), described((grey - 108) * 2 + 108)
     for k in range(16):
         name = f"direction {k * 22.5:g}"
-        assert weak[name] == pytest.approx(strong[name], abs=0.01)
+        assert weak[name] == pytest.approx(strong[name], abs=0.03)
 
 
 @pytest.mark.parametrize(
