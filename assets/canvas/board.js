@@ -1,4 +1,5 @@
 /** One canvas on a page: what is shown, what is selected, and the parts that serve it. */
+import { Backdrop } from "./backdrop.js";
 import { Card } from "./card.js";
 import { readTheme } from "./colours.js";
 import { element } from "./dom.js";
@@ -14,9 +15,10 @@ import { Notice } from "./notice.js";
 import { outboxFor } from "./outbox.js";
 import { PageLink } from "./page_link.js";
 import { marginsFor, paintAxes } from "./axes.js";
-import { paintDraft, paintImage, paintMarks, paintPlayhead, paintSegments } from "./paint.js";
+import { paintDraft, paintImage, paintMarks, paintPlayhead } from "./paint.js";
 import { Pointer } from "./pointer.js";
 import { Queue } from "./queue.js";
+import { Scene } from "./scene.js";
 import { Selection } from "./selection.js";
 import { serverFor } from "./server.js";
 import { makeShape } from "./shapes.js";
@@ -30,7 +32,6 @@ const remembered = new Map(); // bag -> what was looked at, so that coming back 
 const REMEMBERED_BAGS = 50;
 
 export class Board {
-  #image = null;
 
   constructor(root) {
     this.root = root;
@@ -44,6 +45,7 @@ export class Board {
     this.draft = null;
     this.tool = "select";
     this.queue = new Queue();
+    this.scene = new Scene();
     this.wish = null; // the page's latest wish that was followed
   }
 
@@ -88,7 +90,7 @@ export class Board {
     this.outbox = outboxFor(this.data.project, this.server);
     this.stage = new Stage(lifetime, {
       base: (ctx) => this.#paintBase(ctx),
-      segments: (ctx) => this.bag && paintSegments(ctx, this.view, this.bag, this.theme, this.#quiet),
+      segments: (ctx) => this.#paintSegments(ctx),
       overlay: (ctx) => this.#paintOverlay(ctx),
     });
     this.stage.onSize = () => this.#fit();
@@ -103,6 +105,7 @@ export class Board {
       onProblem: (problem) => problem.stranger || this.notice.stay(problem.message, () => this.#retry()),
       onResult: (answer) => this.hands.explain(answer),
     });
+    this.backdrop = new Backdrop(this);
     this.link = new PageLink(lifetime, this);
     this.hands = new Hands(this);
     this.ears = new Ears(this);
@@ -165,14 +168,22 @@ export class Board {
     const another = bag.id !== this.bag?.id;
     const moved = another || JSON.stringify(bag.extent) !== JSON.stringify(this.bag.extent);
     if (moved) this.view = new View(bag.extent, bag.kind);
+    const before = new Map(moved ? [] : this.bag.segments.map((segment) => [segment.id, segment]));
     this.bag = bag;
-    for (const segment of bag.segments) if (moved || !segment.shape) segment.shape = makeShape(segment.rings, this.view);
+    for (const segment of bag.segments) this.#giveShape(segment, before.get(segment.id), moved);
     if (moved) this.#fit();
     if (another) this.#arrive();
     else this.selection.keep(this.keeper.renamed);
     if (this.hovered !== null && !this.selection.find(this.hovered)) this.hovered = null;
-    this.#loadImage();
+    this.backdrop.show(bag);
     this.refreshPanels();
+  }
+
+  /** Outlines that did not change keep their prepared shape. */
+  #giveShape(segment, before, anew) {
+    if (segment.shape && !anew) return;
+    const same = before?.shape && String(before.rings) === String(segment.rings);
+    segment.shape = same ? before.shape : makeShape(segment.rings, this.view);
   }
 
   #arrive() {
@@ -193,29 +204,6 @@ export class Board {
   #selectItem() {
     const wanted = this.item[1];
     if (wanted !== null && this.selection.find(wanted)) this.selection.select([wanted]);
-  }
-
-  async #loadImage() {
-    const { id, image } = this.bag;
-    const known = this.server.knownImage(id, image);
-    const name = `${id}/${image}`;
-    if (this.#image?.name === name) return;
-    this.#image = { name, bitmap: known ?? null };
-    if (known) return;
-    try {
-      const bitmap = await this.server.image(id, image);
-      if (this.#image.name !== name || this.lifetime.over) return;
-      this.#image.bitmap = bitmap;
-      this.stage.refresh("base");
-    } catch (problem) {
-      if (this.#image.name === name && !this.lifetime.over) this.notice.stay(problem.message, () => this.#retryImage());
-    }
-  }
-
-  #retryImage() {
-    this.notice.hide();
-    this.#image = null;
-    this.#loadImage();
   }
 
   // view
@@ -375,14 +363,22 @@ export class Board {
 
   #paintBase(ctx) {
     const { x, y, width, height } = this.view.plot;
+    this.stage.clear(ctx);
     ctx.fillStyle = this.theme.raised;
     ctx.fillRect(x, y, width, height);
     if (this.bag === null) return;
-    if (this.#image?.bitmap) paintImage(ctx, this.view, this.#image.bitmap);
+    if (this.backdrop.image) paintImage(ctx, this.view, this.backdrop.image);
     paintAxes(ctx, this.view, this.theme);
   }
 
+  #paintSegments(ctx) {
+    if (this.bag === null) return;
+    const { width, height, ratio } = this.stage;
+    this.scene.paint(ctx, this.view, this.bag, this.theme, this.#quiet, [width, height, ratio]);
+  }
+
   #paintOverlay(ctx) {
+    this.stage.clear(ctx);
     if (this.bag === null) return;
     const { ids, segments } = this.selection;
     const hovered = this.hovered !== null && !ids.includes(this.hovered) ? [this.selection.find(this.hovered)] : [];

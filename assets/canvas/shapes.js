@@ -1,5 +1,7 @@
 /** Outlines in the plane of a view: paths to draw, boxes to look up, and which segment lies under a point. */
 
+let made = 0;
+
 /** Prepare a segment's outline (rings of x, y, x, y... in real units) for one view. */
 export function makeShape(rings, view) {
   const planeRings = rings.map((ring) => toPlaneRing(ring, view));
@@ -11,7 +13,7 @@ export function makeShape(rings, view) {
     growBox(box, ring);
     area += signedArea(ring);
   }
-  return { rings: planeRings, path, box, area: Math.abs(area) };
+  return { rings: planeRings, path, box, area: Math.abs(area), serial: ++made };
 }
 
 /** The smallest shape that holds a point, or one within `reach` (in u and v) of it; null when there is none. */

@@ -7,7 +7,7 @@ export class Stage {
   #stale = new Set(LAYERS);
   #frame = 0;
 
-  /** `painters` has one function a layer, called with its context when it is out of date. */
+  /** `painters` has one function a layer, called with its context when it is out of date; it clears what it repaints. */
   constructor(lifetime, painters) {
     this.painters = painters;
     this.width = 0;
@@ -49,6 +49,11 @@ export class Stage {
     this.painted += 1;
   }
 
+  /** Wipe a layer's context. */
+  clear(ctx) {
+    ctx.clearRect(0, 0, this.width, this.height);
+  }
+
   pointOf(event) {
     const box = this.node.getBoundingClientRect();
     return { x: event.clientX - box.left - this.node.clientLeft, y: event.clientY - box.top - this.node.clientTop };
@@ -57,7 +62,6 @@ export class Stage {
   #paint(name) {
     const ctx = this.canvases[name].getContext("2d");
     ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    ctx.clearRect(0, 0, this.width, this.height);
     this.painters[name](ctx);
   }
 }

@@ -67,6 +67,12 @@ class Server:
         raise RuntimeError(f"The server did not start:\n{self.log.read_text()[-3000:]}")
 
 
+def found_chromium() -> str | None:
+    """The system's Chromium; None leaves the choice to Playwright."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
 def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -77,11 +83,9 @@ def _free_port() -> int:
 def chromium() -> Iterator[object]:
     """The system's Chromium; tests are skipped with a reason where there is none."""
     api = pytest.importorskip("playwright.sync_api")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for path in map(shutil.which, names) if path), None)
     with api.sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=found, args=FLAGS, headless=True)
+            browser = playwright.chromium.launch(executable_path=found_chromium(), args=FLAGS, headless=True)
         except api.Error as error:
             pytest.skip(f"needs a Chromium: {error.message.splitlines()[0]}")
         yield browser

@@ -1,0 +1,59 @@
+/** Names beside segments where there is room: the largest segments first, never over another name. */
+import { inkOn } from "./colours.js";
+import { pixelBox } from "./paint.js";
+
+const FONT = 11;
+const LONGEST = 24;
+
+/** Where the names go: a list of boxes with the text and the look of their segment. */
+export function placeLabels(ctx, view, looks, classes, theme, crowded) {
+  const placed = [];
+  ctx.font = `600 ${FONT}px ${theme.font}`;
+  for (const look of looks) {
+    const name = classes.get(look.label)?.name;
+    if (!name || look.standing === "background") continue;
+    const spot = roomFor(ctx, view, look, shorten(name), crowded, placed);
+    if (spot) placed.push(spot);
+  }
+  return placed;
+}
+
+export function paintLabel(ctx, spot, theme) {
+  const { colour, standing, sure } = spot.look;
+  const firm = standing === "accepted" || standing === "corrected";
+  ctx.font = `600 ${FONT}px ${theme.font}`;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  ctx.globalAlpha = firm ? 1 : 0.55 + 0.4 * sure;
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  ctx.roundRect(spot.left, spot.top, spot.right - spot.left, spot.bottom - spot.top, 3);
+  ctx.fill();
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = inkOn(colour);
+  ctx.fillText(spot.text, spot.left + 5, (spot.top + spot.bottom) / 2 + 0.5);
+}
+
+function roomFor(ctx, view, look, text, crowded, placed) {
+  const box = pixelBox(look.segment.shape.box, view);
+  const width = Math.ceil(ctx.measureText(text).width) + 10;
+  if (crowded && box.right - box.left < width) return null;
+  const { plot } = view;
+  const height = FONT + 6;
+  const left = Math.min(Math.max(box.left, plot.x + 1), plot.x + plot.width - width - 1);
+  for (const top of [box.top - height - 2, box.bottom + 2]) {
+    const spot = { left, right: left + width, top, bottom: top + height, text, look };
+    const inside = top >= plot.y && spot.bottom <= plot.y + plot.height;
+    if (inside && !placed.some((other) => touches(other, spot))) return spot;
+  }
+  return null;
+}
+
+function touches(a, b) {
+  return a.left < b.right + 2 && b.left < a.right + 2 && a.top < b.bottom + 1 && b.top < a.bottom + 1;
+}
+
+function shorten(name) {
+  const letters = [...name];
+  return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : name;
+}
