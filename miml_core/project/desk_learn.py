@@ -99,14 +99,19 @@ class LearnDesk:
         return resegment.store_instances(self.store, bag_id, instances, settings)
 
     def preview_resegment(
-        self, bag_ids: Sequence[int] | None = None, *, scope: str = "all", try_bags: int = 0
+        self,
+        bag_ids: Sequence[int] | None = None,
+        *,
+        scope: str = "all",
+        try_bags: int = 0,
+        settings: InstanceSettings | None = None,
     ) -> ResegmentPreview:
         """What finding segments anew would do to people's work, before doing it.
 
-        Counts for all bags; for the first `try_bags` bags with reviewed segments it is tried with the current
-        settings, and `lost` names every label that would go.
+        Counts for all bags; for the first `try_bags` bags with reviewed segments it is tried (with `settings`, or
+        with the project's), and `lost` names every label that would go.
         """
-        return resegment.preview(self.store, bag_ids, scope=scope, try_bags=try_bags)
+        return resegment.preview(self.store, bag_ids, scope=scope, try_bags=try_bags, tried=settings)
 
     def n_to_describe(self) -> int:
         """How many bags have segments without up-to-date features."""

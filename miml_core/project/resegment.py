@@ -88,9 +88,9 @@ def store_in(connection: Connection, bag_id: int, instances: Instances, used: In
 
 
 def preview(
-    store: Store, bag_ids: Sequence[int] | None, *, scope: str, try_bags: int
+    store: Store, bag_ids: Sequence[int] | None, *, scope: str, try_bags: int, tried: InstanceSettings | None = None
 ) -> ResegmentPreview:
-    """What finding segments anew would do to people's work."""
+    """What finding segments anew (with the settings to be tried) would do to people's work."""
     with store.read() as connection:
         chosen = scope_bags(connection, bag_ids, scope=scope, again=True)
         origins = (
@@ -100,7 +100,7 @@ def preview(
         )
         among = set(chosen)
         worked = [row for row in connection.execute(origins) if row.bag_id in among]
-        used = settings.instance_settings(connection)
+        used = tried or settings.instance_settings(connection)
     at_risk = [row for row in worked if row.origin not in _BY_HAND]
     lost: list[str] = []
     for bag_id in sorted({row.bag_id for row in at_risk})[:try_bags]:

@@ -8,11 +8,13 @@ import streamlit as st
 
 from miml_core.project import Project, ResegmentPreview
 from pages.widgets.knobs import forget_knobs
-from pages.widgets.words import count
+from pages.widgets.words import count, plain
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
 
+_TRIED_BAGS = 5
+_MOST_SAID = 12
 _SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
 
 
@@ -37,11 +39,24 @@ def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, 
     touched = project.preview_resegment(bags, scope=scope)
     for sentence in consequences(touched):
         st.markdown(f"- {sentence}")
+    if touched.n_at_risk:
+        _say_which(project, turned, bags, scope, key)
     if st.button("Find segments", type="primary", key=f"apply.{key}", disabled=not touched.n_bags):
         project.set_settings(turned)
         params = {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags}
         project.start_job("segment", params)
         st.rerun()
+
+
+def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
+    """Try the knobs on some bags with checked segments and name the labels that would go."""
+    if not st.button("Say which", icon=":material/manage_search:", key=f"apply.which.{key}"):
+        return
+    lost = project.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=turned).lost
+    where = "In this bag" if bags else f"In the first {_TRIED_BAGS} bags with checked segments"
+    st.markdown(f"{where}, {count(len(lost), 'label')} would be lost{':' if lost else '.'}")
+    for sentence in lost[:_MOST_SAID]:
+        st.markdown(f"- {plain(sentence)}")
 
 
 def consequences(touched: ResegmentPreview) -> list[str]:
@@ -51,14 +66,11 @@ def consequences(touched: ResegmentPreview) -> list[str]:
     said = [f"Segments of {count(touched.n_bags, 'bag')} are found anew."]
     if touched.n_kept_as_drawn:
         said.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
-    if touched.n_reviewed:
-        said.append(
-            f"{count(touched.n_reviewed, 'checked segment')}: each keeps its label where a new segment covers it."
-        )
     if touched.n_at_risk:
         said.append(
-            f":orange[**{count(touched.n_at_risk, 'label')}**] of checked segments will be lost where none does."
+            f":orange[**{count(touched.n_at_risk, 'checked segment')}**] found automatically: a label stays where a "
+            "new segment covers the old one by half, and is lost elsewhere."
         )
-    elif not touched.n_reviewed:
+    else:
         said.append("No corrections are touched.")
     return said

@@ -44,7 +44,9 @@ def test_what_would_be_touched_is_said_before(project, show):
     segment = project.segments(project.bag_ids()[0])[0]
     project.correct(segment.id, project.classes()[0].id)
     app = show(project, "segment")
-    assert "1 checked segment: each keeps its label" in texts(app)
+    assert "checked segment" in texts(app)
+    app.button(key="apply.which.all").click().run()
+    assert "label" in texts(app) and "would be lost" in texts(app)
 
 
 def test_consequences_in_words():
@@ -54,7 +56,7 @@ def test_consequences_in_words():
     assert consequences(nothing) == ["There is no bag this would apply to."]
     assert consequences(harmless)[-1] == "No corrections are touched."
     assert "2 drawn or edited segments stay" in consequences(risky)[1]
-    assert "1 label" in consequences(risky)[-1]
+    assert "1 checked segment" in consequences(risky)[-1]
 
 
 def test_knobs_that_were_not_turned_leave_the_settings_exactly_as_they_were(project, show):
