@@ -27,6 +27,7 @@ APPLICATION_ID = 0x42414754
 """Written in the file's header ("BAGT"), so that a database of something else is told apart."""
 
 _PAGE_BYTES = 8192
+_SMALLEST_PAGE = 512
 _POLITE_SECONDS = 30.0
 _PATIENCE = 4
 """How many times a writer waits `_POLITE_SECONDS` before it gives up."""
@@ -216,7 +217,7 @@ def _check_is_ours(folder: Path, path: Path) -> None:
         raise BagtagError(f"There is no folder {str(folder)!r}.")
     if not path.is_file():
         raise BagtagError(f"{str(folder)!r} is not a Bagtag project: it holds no {DATABASE}.")
-    if path.stat().st_size == 0:
+    if path.stat().st_size < _SMALLEST_PAGE:
         raise BagtagError(_DAMAGED_SENTENCE.format(where=repr(str(folder))))
     with _in_words(path):
         connection = sqlite3.connect(path, timeout=_POLITE_SECONDS, isolation_level=None)

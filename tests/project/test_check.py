@@ -1,0 +1,65 @@
+"""Check and repair: what follows from other tables is put right, what people said is never touched."""
+
+from __future__ import annotations
+
+from miml_core.project import Project
+from tests.project.test_history import state
+
+
+def kinds(project: Project, *, repair: bool = False) -> list[str]:
+    return [problem.kind for problem in project.check(repair=repair)]
+
+
+def break_it(project: Project, *statements: str) -> None:
+    with project.store.write() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def test_a_sound_project_has_nothing_to_repair(predicted: Project) -> None:
+    predicted.correct(1, 2)
+    before = state(predicted)
+    _with_model_file(predicted)
+    assert kinds(predicted, repair=True) == []
+    assert state(predicted) == before
+
+
+def test_numbers_and_leftovers_are_put_right(predicted: Project) -> None:
+    predicted.correct(1, 2)
+    _with_model_file(predicted)
+    before = state(predicted)
+    break_it(
+        predicted,
+        "UPDATE bags SET n_segments = 7, n_reviewed = 0, doubt = 0.5",
+        "UPDATE meta SET value = '0' WHERE key = 'summarised_run'",
+        "UPDATE features SET numbers = x'00' WHERE bag_id = 2",
+        "INSERT INTO media (path, size, fingerprint, missing) VALUES ('nobody.wav', 1, 'x', 0)",
+    )
+    (predicted.folder / "logs").mkdir()
+    (predicted.folder / "logs" / "job-99.txt").write_text("")
+    (predicted.folder / "project.db.new").write_text("")
+    found = ["orphan", "missing", "features", "counters", "queue", "leftover", "leftover"]
+    assert kinds(predicted) == found
+    assert all(problem.repaired for problem in predicted.check(repair=True))
+    assert kinds(predicted) == []
+    assert state(predicted) == before
+    assert predicted.n_to_describe() == 1
+
+
+def test_a_label_without_its_tag_gets_the_tag(small: Project) -> None:
+    small.correct(1, 2)
+    break_it(small, "DELETE FROM tags")
+    assert kinds(small, repair=True) == ["labels"]
+    assert small.bag(1).tags == {2: 1} and small.segment(1).label == 2
+    assert kinds(small) == []
+
+
+def test_missing_files_and_models_are_reported(predicted: Project) -> None:
+    predicted.media_path(1).unlink()
+    assert sorted(kinds(predicted, repair=True)) == ["missing", "model"]
+
+
+def _with_model_file(project: Project) -> None:
+    folder = project.folder / "runs" / "1"
+    folder.mkdir(parents=True)
+    (folder / "model.npz").write_bytes(b"a model")

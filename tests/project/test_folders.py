@@ -1,0 +1,192 @@
+"""Opening projects: damaged, foreign, newer, older and oddly named ones."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import inspect, text
+
+from miml_core.errors import BagtagError
+from miml_core.project import Project, ProjectTooNew, migrate
+from miml_core.project.schema import metadata
+from tests.project import processes
+
+
+def test_what_is_no_project_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BagtagError, match="no folder"):
+        Project.open(tmp_path / "nowhere")
+    with pytest.raises(BagtagError, match=r"holds no project\.db"):
+        Project.open(tmp_path)
+    (tmp_path / "a file").write_text("x")
+    with pytest.raises(BagtagError, match="no folder"):
+        Project.open(tmp_path / "a file")
+    with pytest.raises(BagtagError, match="cannot be made"):
+        Project.create(tmp_path / "a file" / "inside")
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 99, 100, 5000, 100_000])
+def test_random_bytes_are_no_project(tmp_path: Path, n_bytes: int) -> None:
+    content = np.random.default_rng(n_bytes).bytes(n_bytes)
+    (tmp_path / "project.db").write_bytes(content)
+    with pytest.raises(BagtagError, match="damaged or not a Bagtag project"):
+        Project.open(tmp_path)
+    assert (tmp_path / "project.db").read_bytes() == content, "it is left as it was"
+
+
+def test_a_database_of_something_else_is_no_project(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "project.db")) as other:
+        other.execute("CREATE TABLE bags (id INTEGER)")
+    with pytest.raises(BagtagError, match="another program"):
+        Project.open(tmp_path)
+
+
+def test_a_damaged_project_never_answers_with_a_trace(small: Project, tmp_path: Path) -> None:
+    small.close()
+    whole = (small.folder / "project.db").read_bytes()
+    rng = np.random.default_rng(5)
+    for cut in (3000, 8192, len(whole) // 2):
+        folder = tmp_path / f"cut at {cut}"
+        folder.mkdir()
+        (folder / "project.db").write_bytes(whole[:cut])
+        _use(folder)
+    for number in range(20):
+        folder = tmp_path / f"scratched {number}"
+        folder.mkdir()
+        scratched = bytearray(whole)
+        start = int(rng.integers(100, len(whole) - 4000))
+        scratched[start : start + 4000] = rng.bytes(4000)
+        (folder / "project.db").write_bytes(scratched)
+        _use(folder)
+
+
+def _use(folder: Path) -> None:
+    """Anything may be missing, but only sentences are raised."""
+    try:
+        with Project.open(folder) as project:
+            project.check()
+            project.list_bags()
+            project.tag(1, 1)
+    except BagtagError:
+        pass
+
+
+_ODD_NAMES = ("it's", 'a "b" c', "new\nline", "🦉", "a;b?c=d&e#f%20", "  spaced  ", "ümlaut", "x" * 100)
+
+
+@pytest.mark.parametrize("name", _ODD_NAMES)
+def test_any_folder_name_will_do(tmp_path: Path, name: str) -> None:
+    with Project.create(tmp_path / name) as project:
+        project.add_class("Wren")
+    with Project.open(tmp_path / name) as project:
+        assert [one.name for one in project.classes()] == ["Wren"]
+        assert project.name == name
+
+
+def test_a_project_is_not_made_twice(project: Project) -> None:
+    with pytest.raises(BagtagError, match="already a project"):
+        Project.create(project.folder)
+    with pytest.raises(BagtagError, match='"sound" or "picture"'):
+        Project.create(project.folder / "inside", kind="smell")  # type: ignore[arg-type]
+    assert not (project.folder / "inside" / "project.db.new").exists()
+
+
+def test_a_read_only_project_says_so(small: Project, tmp_path: Path) -> None:
+    small.close()
+    folder = tmp_path / "read only"
+    shutil.copytree(small.folder, folder)
+    for path in (folder, tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        path.chmod(0o755)
+    (folder / "project.db").chmod(0o444)
+    folder.chmod(0o555)
+    ours, theirs = processes.pipe()
+    processes.start(processes.open_as_nobody, str(folder), theirs)
+    theirs.close()
+    answer = ours.recv()
+    folder.chmod(0o755)
+    assert "read-only" in answer
+
+
+def test_a_newer_project_is_refused_politely_and_left_alone(project: Project) -> None:
+    with project.store.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(ProjectTooNew, match="newer Bagtag"):
+        Project.open(project.folder)
+    assert not (project.folder / "backups").exists()
+
+
+def test_an_older_project_is_brought_up_to_date_after_a_backup(
+    small: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.tag(1, 1)
+    small.close()
+    scripts = tmp_path / "migrations"
+    shutil.copytree(migrate.SCRIPTS, scripts)
+    (scripts / "versions" / "0002_weather.py").write_text(
+        "from alembic import op\n"
+        "revision, down_revision = '0002', '0001'\n"
+        "def upgrade():\n    op.execute(\"ALTER TABLE bags ADD COLUMN weather TEXT NOT NULL DEFAULT 'fine'\")\n"
+    )
+    monkeypatch.setattr(migrate, "SCRIPTS", scripts)
+    monkeypatch.setattr(migrate, "LATEST", "0002")
+    with Project.open(small.folder) as project:
+        assert project.bag(1).tags == {1: 1}
+        with project.store.read() as connection:
+            assert connection.execute(text("SELECT DISTINCT weather FROM bags")).scalars().all() == ["fine"]
+            assert migrate.version(connection) == "0002"
+    (copy,) = (small.folder / "backups").iterdir()
+    with closing(sqlite3.connect(copy)) as database:
+        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("0001",)
+        assert database.execute("SELECT count(*) FROM tags").fetchone() == (1,)
+    Project.open(small.folder).close()
+    assert len(list((small.folder / "backups").iterdir())) == 1, "once is enough"
+
+
+def test_a_migration_that_fails_changes_nothing(
+    small: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.close()
+    scripts = tmp_path / "migrations"
+    shutil.copytree(migrate.SCRIPTS, scripts)
+    (scripts / "versions" / "0002_broken.py").write_text(
+        "from alembic import op\nrevision, down_revision = '0002', '0001'\n"
+        "def upgrade():\n    op.execute('DROP TABLE tags')\n    raise RuntimeError('half-way')\n"
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "SCRIPTS", scripts)
+        patch.setattr(migrate, "LATEST", "0002")
+        with pytest.raises(RuntimeError):
+            Project.open(small.folder)
+    with Project.open(small.folder) as project:
+        assert project.bag(1).tags == {}
+
+
+def test_the_migrations_make_the_tables_of_the_schema(project: Project) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(migrate.SCRIPTS))
+    assert ScriptDirectory.from_config(config).get_current_head() == migrate.LATEST
+    with project.store.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
+
+
+def test_the_cache_may_be_deleted_at_any_time(project: Project) -> None:
+    (project.cache_folder / "thing").write_text("x")
+    shutil.rmtree(project.cache_folder)
+    assert project.cache_folder.is_dir()
+
+
+def test_a_backup_is_a_project(small: Project, tmp_path: Path) -> None:
+    small.tag(1, 1)
+    small.backup(tmp_path / "copy" / "project.db")
+    with Project.open(tmp_path / "copy") as copy:
+        assert copy.bag(1).tags == {1: 1}

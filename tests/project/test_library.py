@@ -1,0 +1,217 @@
+"""The library: files known again after moving, lists that search, filter and sort, settings that invalidate."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import soundfile
+
+from miml_core.errors import BagtagError
+from miml_core.project import Gone, NeedsConfirmation, Project
+from miml_core.project.fingerprint import fingerprint
+from tests.project.conftest import add_bags, row_of_boxes
+from tests.project.sounds import RATE, write_recordings
+
+
+def names(project: Project, **options: object) -> list[str]:
+    return [bag.name for bag in project.list_bags(**options).bags]  # type: ignore[arg-type]
+
+
+# files
+
+
+def test_media_stay_where_they_are_and_move_with_the_project(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    write_recordings(home / "recordings", 2)
+    with Project.create(home / "project") as project:
+        assert len(project.add_media(sorted((home / "recordings").iterdir()))) == 2
+        assert [medium.path for medium in project.media()] == [f"../recordings/clip_00{k}.wav" for k in range(2)]
+    moved = tmp_path / "moved"
+    home.rename(moved)
+    with Project.open(moved / "project") as project:
+        assert project.media_path(1) == moved / "recordings" / "clip_000.wav"
+        assert not project.bag(1).missing
+
+
+def test_moved_files_are_found_again_by_their_content(tmp_path: Path) -> None:
+    write_recordings(tmp_path / "old", 3)
+    with Project.create(tmp_path / "project") as project:
+        project.add_media(sorted((tmp_path / "old").iterdir()))
+        shutil.move(tmp_path / "old", tmp_path / "new place" / "deep")
+        (tmp_path / "new place" / "deep" / "clip_001.wav").rename(tmp_path / "new place" / "renamed.wav")
+        (tmp_path / "new place" / "deep" / "clip_002.wav").write_bytes(b"something else")
+        assert [bag.missing for bag in project.list_bags().bags] == [True, True, True]
+        assert project.refresh_missing() == 3
+        assert len(names(project, show="missing")) == 3
+        with pytest.raises(BagtagError, match="new folder"):
+            project.media_path(1)
+        assert len(project.relink(tmp_path / "new place")) == 2
+        assert [bag.missing for bag in project.list_bags().bags] == [False, False, True]
+        assert names(project, show="missing") == ["clip_002.wav"]
+
+
+def test_the_same_file_is_not_added_twice(tmp_path: Path) -> None:
+    write_recordings(tmp_path / "a", 1)
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    with Project.create(tmp_path / "project") as project:
+        project.add_media([tmp_path / "a" / "clip_000.wav"])
+        assert project.add_media([tmp_path / "copy" / "clip_000.wav"]) == []
+        assert len(project.media()) == 1
+
+
+def test_a_long_recording_is_cut_into_bags(tmp_path: Path) -> None:
+    write_recordings(tmp_path, 1, seconds=4.8)
+    with Project.create(tmp_path / "project") as project:
+        project.add_media([tmp_path / "clip_000.wav"], bag_length=2.0)
+        bags = project.list_bags().bags
+        assert [bag.start for bag in bags] == [0.0, 2.0, 4.0]
+        assert [bag.end for bag in bags] == pytest.approx([2.0, 4.0, 4.8])
+        assert [bag.name for bag in bags] == [
+            "clip_000.wav 00:00-00:02",
+            "clip_000.wav 00:02-00:04",
+            "clip_000.wav 00:04-00:04.800",
+        ]
+
+
+def test_settings_suit_the_first_recording_unless_chosen(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "bat.wav", [0.0] * 40_000, 256_000)
+    write_recordings(tmp_path / "birds", 1)
+    with Project.create(tmp_path / "bats") as bats, Project.create(tmp_path / "project") as project:
+        bats.add_media([tmp_path / "bat.wav"])
+        project.add_media([tmp_path / "birds" / "clip_000.wav"])
+        assert bats.settings != project.settings
+        assert bats.settings == type(bats.settings).for_rate(256_000)
+        assert project.settings == type(bats.settings).for_rate(RATE)
+
+
+def test_the_fingerprint_sees_head_middle_and_tail(tmp_path: Path) -> None:
+    path = tmp_path / "big"
+    seen = set()
+    for change in (None, 0, 500_000, 999_999):
+        content = bytearray(1_000_000)
+        if change is not None:
+            content[change] = 1
+        path.write_bytes(content)
+        seen.add(fingerprint(path))
+    assert len(seen) == 4
+
+
+_ODD_NAMES = ("it's \"quoted\".wav", "new\nline.wav", "🦉 müsic 日本.wav", "100%_[x].wav", "  .wav")
+
+
+@pytest.mark.parametrize("name", _ODD_NAMES)
+def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
+    write_recordings(tmp_path / "made", 1)
+    (tmp_path / "made" / "clip_000.wav").rename(tmp_path / name)
+    with Project.create(tmp_path / "project") as project:
+        (bag,) = project.add_media([tmp_path / name])
+        assert project.bag(bag).name == name and project.media_path(bag) == tmp_path / name
+        assert names(project, search=name.split()[0][:4]) == [name]
+
+
+# lists
+
+
+def test_pages_have_a_total_and_do_not_overlap(project: Project) -> None:
+    add_bags(project, 7, n_segments=1)
+    first = project.list_bags(limit=3)
+    rest = project.list_bags(limit=10, offset=3)
+    assert first.total == rest.total == 7
+    assert [bag.id for bag in first.bags + rest.bags] == list(range(1, 8)) == project.bag_ids()
+    assert project.list_bags(offset=100).bags == []
+
+
+def test_search_looks_at_names_notes_and_tags(small: Project) -> None:
+    small.tag(2, 3)
+    small.change_class(3, scientific_name="Strix aluco")
+    small.set_bag_note(1, "50%_windy")
+    assert names(small, search="CLIP 1") == ["clip 1.wav"]
+    assert names(small, search="owl") == names(small, search="strix") == ["clip 1.wav"]
+    assert names(small, search="50%_") == ["clip 0.wav"]
+    assert names(small, search="clip owl") == ["clip 1.wav"], "every word must be found"
+    assert names(small, search="'; DROP TABLE bags; --") == []
+
+
+def test_filters(small: Project) -> None:
+    add = small.correct
+    assert names(small, show="untagged") == ["clip 0.wav", "clip 1.wav"]
+    small.tag(1, 1)
+    small.nothing_here(2)
+    assert names(small, show="untagged") == []
+    assert names(small, show="unfinished") == ["clip 0.wav"]
+    assert names(small, show="finished") == ["clip 1.wav"] == names(small, show="unreviewed")
+    add([segment.id for segment in small.segments(2)], -2)
+    assert names(small, show="unreviewed") == []
+    assert names(small, class_id=1) == ["clip 0.wav"] and names(small, class_id=2) == []
+    assert names(small, show="unsegmented") == []
+    small.store_instances(1, row_of_boxes(0))
+    assert names(small, show="empty") == ["clip 0.wav"]
+    with pytest.raises(BagtagError, match="not 'nonsense'"):
+        small.list_bags(show="nonsense")  # type: ignore[arg-type]
+
+
+def test_sorting(small: Project) -> None:
+    small.tag(1, 1)
+    assert names(small, sort="progress") == ["clip 1.wav", "clip 0.wav"]
+    assert names(small, sort="changed", descending=True) == ["clip 0.wav", "clip 1.wav"]
+    assert names(small, sort="name", descending=True) == ["clip 1.wav", "clip 0.wav"]
+    assert names(small, sort="time") == ["clip 0.wav", "clip 1.wav"]
+    for sort in ("added", "duration", "doubt"):
+        assert len(names(small, sort=sort)) == 2
+    with pytest.raises(BagtagError, match="sorted"):
+        small.list_bags(sort="smell")  # type: ignore[arg-type]
+
+
+def test_progress_counts_bags_and_segments(predicted: Project) -> None:
+    predicted.accept(1)
+    predicted.finish(1)
+    done = predicted.progress()
+    assert (done.n_media, done.n_bags, done.n_tagged, done.n_finished, done.n_segmented) == (2, 2, 1, 1, 2)
+    assert (done.n_segments, done.n_reviewed, done.n_predicted, done.n_missing, done.n_errors) == (10, 1, 10, 0, 0)
+
+
+def test_taking_bags_out_asks_when_there_is_work_on_them(small: Project) -> None:
+    small.correct(1, 1)
+    with pytest.raises(NeedsConfirmation, match="1 of these 2"):
+        small.remove_bags([1, 2])
+    assert small.remove_bags([1, 2], confirm=True) == 2
+    assert small.list_bags().total == 0 and small.media() == []
+    with pytest.raises(Gone):
+        small.bag(1)
+    assert small.check() == []
+    assert "took 2 bags out" in small.history(limit=1)[0].sentence
+
+
+# settings
+
+
+def test_settings_invalidate_exactly_what_depends_on_them(small: Project) -> None:
+    used = small.settings
+    pictures_only = replace(used, spectrogram=replace(used.spectrogram, colour_map=_other(used.spectrogram.colour_map)))
+    assert small.set_settings(pictures_only) == 0
+    assert names(small, show="unsegmented") == [] and small.n_to_describe() == 0
+    other_features = replace(pictures_only, feature_set="paper")
+    assert small.set_settings(other_features) == 2
+    assert names(small, show="unsegmented") == [] and small.n_to_describe() == 2
+    other_segments = replace(used, segments=replace(used.segments, sensitivity=used.segments.sensitivity + 0.1))
+    assert small.set_settings(other_segments) == 2
+    assert len(names(small, show="unsegmented")) == 2 and small.n_to_describe() == 0
+    assert len(small.segments(1)) == 5, "old segments stay until new ones replace them"
+    small.set_settings(used)
+    assert names(small, show="unsegmented") == []
+
+
+def _other(colour_map: str) -> str:
+    return "grey" if colour_map != "grey" else "viridis"
+
+
+def test_preferences_are_kept(project: Project) -> None:
+    project.set_preference("page", {"last": [1, 2]})
+    folder = project.folder
+    project.close()
+    with Project.open(folder) as again:
+        assert again.get_preference("page") == {"last": [1, 2]}
+        assert again.get_preference("nothing", "default") == "default"
