@@ -4,12 +4,12 @@ import streamlit as st
 
 from pages.widgets.canvas import canvas
 from pages.widgets.current_bag import current_bag, look_at
-from pages.widgets.dialogs import dialog_button
 from pages.widgets.empty import empty
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.session import the_project
 from pages.widgets.tag_queue import choose_bags
+from pages.widgets.words import count, thousands
 
 project = the_project()
 
@@ -21,6 +21,9 @@ def desk(bags: list[int], play: bool) -> None:
         project, current_bag(project, bags), mode="tag", queue=bags, autoplay=play, height=380, key="tag.canvas"
     )
     look_at(project, state.bag_id)
+    progress = project.progress()
+    done = progress.n_finished / progress.n_bags
+    st.progress(done, text=f"{thousands(progress.n_finished)} of {count(progress.n_bags, 'bag')} finished")
 
 
 with told():
@@ -33,7 +36,6 @@ with told():
     bags, play = choose_bags(project)
     if bags:
         desk(bags, play)
-        dialog_button("Classes", "classes", icon=":material/label:")
     elif project.progress().n_bags:
         empty(
             "Every bag is finished",

@@ -7,8 +7,8 @@ import streamlit as st
 from miml_core.project import Project
 from pages.widgets.bag_filters import SORTED, BagChoice
 from pages.widgets.current_bag import asked_bag
+from pages.widgets.dialogs import dialog_button
 from pages.widgets.steady_queue import forget_queue, steady_queue
-from pages.widgets.words import count
 
 _SHOWN = {"unfinished": "Not finished", "untagged": "Untagged", "all": "All"}
 _NAME = "tag"
@@ -47,8 +47,8 @@ def choose_bags(project: Project) -> tuple[list[int], bool]:
         play = False
         if project.kind == "sound":
             play = st.toggle("Play on arrival", key="tag.play", persist_state="session")
-        progress = project.progress()
-        st.caption(f"{progress.n_finished} of {count(progress.n_bags, 'bag')} finished", width="content")
+        st.space("stretch")
+        dialog_button("Classes", "classes", icon=":material/label:")
     choice = BagChoice(show=show, sort=sort)
     ids = steady_queue(_NAME, (str(project.folder), choice), lambda: project.bag_ids(**choice.to_dict()))
     asked = asked_bag(project)
