@@ -10,8 +10,12 @@ from miml_core.models.base import Model, Progress, load_model
 _WHERE = {
     "ored-lr": ("miml_core.models.ored_lr", "ORedLR"),
     "sim": ("miml_core.models.sim", "SIM"),
+    "mimlfast": ("miml_core.models.mimlfast", "MIMLFast"),
     "mimm": ("miml_core.models.mimm", "MIMM"),
     "gp-probit": ("miml_core.models.gp_probit", "GPProbit"),
+    "majority": ("miml_core.models.baselines", "Majority"),
+    "candidate-em": ("miml_core.models.baselines", "CandidateEM"),
+    "supervised-lr": ("miml_core.models.baselines", "SupervisedLR"),
 }
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, Progress
+from miml_core.models.calibration import log_softmax
 from miml_core.models.candidates import candidate_shares
 from miml_core.models.feature_maps import RandomFourier, RBFDictionary, Standardise, kernel_delta, pack, unpack
 from miml_core.models.ored_lr_alpha import choose_alpha
@@ -27,7 +28,6 @@ from miml_core.models.ored_lr_solvers import (
     MarginalLikelihood,
     Whitening,
     climb_lbfgs,
-    log_softmax,
     merge_background,
 )
 from miml_core.posterior import bag_posterior, refuse_impossible_bags, tag_probabilities

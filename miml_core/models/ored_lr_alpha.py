@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
+from miml_core.models.calibration import log_softmax
 from miml_core.models.ored_lr_solvers import (
     MarginalLikelihood,
     Report,
     Whitening,
     climb_lbfgs,
-    log_softmax,
     merge_background,
 )
 from miml_core.posterior import bag_posterior

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
+from miml_core.models.calibration import log_softmax
 from miml_core.posterior import bag_posterior
 
 Array = NDArray[np.float64]
@@ -23,12 +24,6 @@ Report = Callable[[float], bool]
 
 BIAS_PENALTY = 1e-3
 """Keeps the bias of a class that no bag has from running away; too small to matter for any other."""
-
-
-def log_softmax(scores: Array) -> Array:
-    """log p(y | x, w) of eq. 1 from the scores w_c . x, one row a segment."""
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
 
 class MarginalLikelihood:
