@@ -48,7 +48,7 @@ const WALKING = "input, [role=tab], [role=tablist], [role=option], [role=radio],
 /** Is the key meant for a field or a button of the page rather than for the canvas? */
 export function isMeantForOthers(event, stage) {
   const [target] = event.composedPath();
-  if (!(target instanceof Element) || target === stage || stage.contains(target)) return false;
+  if (!(target instanceof Element) || target === stage) return false;
   if (target.closest(TYPING)) return true;
   if (event.key.startsWith("Arrow")) return Boolean(target.closest(WALKING));
   return (event.key === " " || event.key === "Enter") && Boolean(target.closest(PRESSING));

@@ -72,7 +72,14 @@ export class Player {
 
   setLoop(loop) {
     this.loop = loop;
+    if (this.#job) this.#audio.loop = this.#goesRound;
     this.onChange();
+  }
+
+  /** A stretch that fits into one clip goes round in the audio element itself, without a gap. */
+  get #goesRound() {
+    const { start, end, pieceStart, pieceEnd } = this.#job;
+    return this.loop && pieceStart === start && pieceEnd === end;
   }
 
   /** Go on from the same place at the new speed. */
@@ -86,6 +93,7 @@ export class Player {
     const to = Math.min(end, from + LONGEST_PIECE);
     this.#job.pieceStart = from;
     this.#job.pieceEnd = to;
+    this.#audio.loop = this.#goesRound;
     this.#audio.src = clip({ start: from, end: to, factor, band });
     this.#audio.play().catch((problem) => {
       if (problem.name === "NotAllowedError") this.stop();

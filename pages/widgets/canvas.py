@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import streamlit as st
@@ -110,6 +111,7 @@ def _ignore() -> None:
     """The state is read where it is needed; Streamlit only wants to know its names."""
 
 
+@cache
 def _component() -> Any:
     return st.components.v2.component("bagtag_canvas", js=files()["loader.js"].decode())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -306,6 +307,28 @@ def test_focus_is_visible_and_the_selection_is_announced(page, server):
     for _ in range(board.state["segments"]):
         board.press("Tab")
     assert not stage.evaluate("node => node.matches(':focus')"), "Tab leaves the canvas after the last segment"
+
+
+def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(page, server, stored):
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/sound/" in request.url else None)
+    board = Board.open(page, server.url, bag=1)
+    segment = stored.segments(1)[0]
+    board.click(segment.id)
+    board.press("Space")
+    board.wait(f"s.playing && s.position > {segment.left + 0.05}")
+    board.wait("!s.playing")
+    board.press("Shift+Space")
+    board.wait("s.playing")
+    low, high = (float(re.search(rf"{end}=(\d+)", asked[-1])[1]) for end in ("low", "high"))
+    assert (low, high) == pytest.approx((segment.low, segment.high), abs=120)
+    board.press("Space")
+    assert not board.state["playing"]
+    page.locator(".bagtag .toolbar select").select_option(label="TE 20")
+    board.press("l", "Space")
+    state = board.wait(f"s.playing && s.position > {segment.left}")
+    assert "factor=0.05" in asked[-1] and state["position"] < segment.right
+    board.press("Space")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -87,7 +87,7 @@ def export_csv(page: Any, project: Project) -> list[dict[str, str]]:
     go(page, "Export")
     page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download").first.click()
+        page.get_by_test_id("stDownloadButton").get_by_role("button").first.click()
     path = Path(waiting.value.path())
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
