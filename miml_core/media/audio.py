@@ -97,7 +97,8 @@ def cut_windows(
 
     Each window starts `length - overlap` after the one before. What is left at the end, shorter than `length`, is
     a bag of its own ("keep"), is left out ("drop") or is joined to the last full window ("merge"). A recording
-    that is shorter than `length` is always one bag.
+    that is shorter than `length` is always one bag; a rest of less than a twentieth of `length` is joined instead of
+    kept, for recorders stop a few samples late and nobody can tag those.
     """
     if not duration > 0:
         raise BagtagError(f"A recording of {duration:g} s cannot be cut into bags.")
@@ -106,14 +107,15 @@ def cut_windows(
     a_hair = 1e-6
     if duration <= length + a_hair:
         return [(0.0, duration)]
+    too_short = 0.05 * length
     step = length - overlap
     full = int((duration - length + a_hair) // step) + 1
     windows = [(k * step, min(k * step + length, duration)) for k in range(full)]
     covered = windows[-1][1]
     if duration - covered > a_hair:
-        if remainder == "keep":
+        if remainder == "keep" and duration - covered >= too_short:
             windows.append((full * step, duration))
-        elif remainder == "merge":
+        elif remainder in ("keep", "merge"):
             windows[-1] = (windows[-1][0], duration)
         elif remainder != "drop":
             raise BagtagError(f'What is left of a recording can be "keep", "drop" or "merge", not {remainder!r}.')

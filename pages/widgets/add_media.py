@@ -47,10 +47,9 @@ def bag_length(kind: str, *, key: str) -> dict[str, Any]:
         placeholder="whole files",
         key=f"{key}.seconds",
         help="A bag is what gets one set of tags. Ten seconds suit birds: short enough to hear all of it, long enough "
-        "that tagging goes fast. Longer recordings are cut, a short rest is joined to the last bag; leave it empty "
-        "to keep files whole.",
+        "that tagging goes fast. Longer recordings are cut; leave it empty to keep files whole.",
     )
-    return {} if seconds is None else {"bag_length": float(seconds), "remainder": "merge"}
+    return {} if seconds is None else {"bag_length": float(seconds)}
 
 
 def start_import(project: Project, paths: list[Path], cutting: dict[str, Any], *, segment: bool) -> None:

@@ -33,6 +33,7 @@ def bag_table(project: Project, page: BagPage, *, key: str) -> tuple[list[Bag], 
         on_select="rerun",
         selection_mode=ROWS_OR_A_CELL,
         key=key,
+        placeholder="",
         alt="The bags of this project",
     )
     return [page.bags[place] for place in picked_rows(chosen, len(page.bags))], complete

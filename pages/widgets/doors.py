@@ -98,7 +98,7 @@ def new_project_door() -> None:
     with st.expander("Bag length, name, place", icon=":material/tune:"):
         cutting = bag_length(kind, key="door.new")
         name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
-        parent = folder_chooser("Kept in a folder of its name below", key="door.new.parent", start=_start())
+        parent = folder_chooser("Kept below", key="door.new.parent", start=_start())
     if st.button("Make the project", type="primary", icon=":material/add:", disabled=not (found and name and parent)):
         target = project_folder(parent, name)
         project = Project.create(target, kind=kind, name=name.strip(), annotator=annotator())

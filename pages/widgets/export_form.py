@@ -75,6 +75,7 @@ def export_preview(project: Project, choice: Choice) -> bool:
         pd.DataFrame([_row(row) for row in rows]),
         hide_index=True,
         height=330,
+        placeholder="",
         column_config={"File": st.column_config.TextColumn(width=200)},
         alt="First rows of the export",
     )

@@ -80,7 +80,7 @@ def _sentence(job: Job) -> str:
     parts = [f"**{JOB_TITLES[job.kind]}**"]
     if job.of > 1:
         parts.append(f"{job.done} of {job.of}")
-    if job.message:
+    if job.message and job.message.casefold() != JOB_TITLES[job.kind].casefold():
         parts.append(plain(job.message))
     if left := time_left(job.seconds_left):
         parts.append(left)

@@ -41,6 +41,7 @@ def runs_table(project: Project, runs: list[Run]) -> None:
         on_select="rerun",
         selection_mode=("single-row", "single-cell"),
         key="runs.table",
+        placeholder="",
         height=min(35 * len(runs) + 38, 320),
         column_config=_columns(),
         alt="Trainings of this project",

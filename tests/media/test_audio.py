@@ -136,6 +136,7 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(tmp_path):
         (26.0, 10.0, 5.0, "keep", [(0, 10), (5, 15), (10, 20), (15, 25), (20, 26)]),
         (4.0, 10.0, 0.0, "drop", [(0, 4)]),
         (10.0 + 1e-9, 10.0, 2.0, "keep", [(0, 10)]),
+        (20.004, 10.0, 0.0, "keep", [(0, 10), (10, 20.004)]),
     ],
 )
 def test_cutting_into_bags(duration, length, overlap, remainder, expected):
