@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "make a demo project: generated sounds or pictures, tagged, segmented, with a trained model",
     "warm": "compile the numba kernels now, so that nobody waits for them later",
     "bench": "measure the models on .npz and .arff data sets, beside the published figures",
+    "bench-media": "measure segments, features and whole chains on recordings and pictures of known truth",
 }
 
 _MODULES = {"import": "import_"}

@@ -49,6 +49,10 @@ ACTS: dict[str, Act] = {
 }
 
 
+_LOOK_BACK = 500
+"""How many later acts are looked at to tell a person what they overtook."""
+
+
 def perform(
     store: Store, name: str, act: dict[str, Any], annotator: str, seen: int | None = None
 ) -> EditResult:
@@ -115,10 +119,12 @@ def _perform(
 
 def _overtaken(connection: Connection, changes: Changes, seen: int, annotator: str, nonce: str | None) -> list[str]:
     """What others did to the same rows since revision `seen`: other screens, or, without a screen, other people."""
-    later = select(history_table).where(history_table.c.revision > seen, history_table.c.kind != "note")
+    bag_ids = changes.bags()
+    same_place = history_table.c.bag_id.in_(bag_ids) | history_table.c.bag_id.is_(None)
+    later = select(history_table).where(history_table.c.revision > seen, history_table.c.kind != "note", same_place)
     mine = changes.keys()
     sentences = []
-    for row in connection.execute(later.order_by(history_table.c.id)):
+    for row in reversed(connection.execute(later.order_by(history_table.c.id.desc()).limit(_LOOK_BACK)).all()):
         own = row.nonce == nonce if nonce is not None else row.annotator == annotator
         if not own and mine & keys_of(row.changes):
             sentences.append(f"{row.annotator or 'somebody'}: {row.sentence}")

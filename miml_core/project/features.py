@@ -93,11 +93,12 @@ def bags_to_describe(connection: Connection) -> list[int]:
         .where(table.c.bag_id.is_(None) | (table.c.feature_key != key) | ~table.c.exact)
         .order_by(bags_table.c.id)
     ).all()
-    return [
-        row.id
-        for row in doubtful
-        if row.feature_key != key or not np.isin(live_ids(connection, row.id), of_bag(connection, row.id)[0]).all()
-    ]
+    return [row.id for row in doubtful if row.feature_key != key or not is_described(connection, row.id)]
+
+
+def is_described(connection: Connection, bag_id: int) -> bool:
+    """Does every live segment of a bag have its features?"""
+    return bool(np.isin(live_ids(connection, bag_id), of_bag(connection, bag_id)[0]).all())
 
 
 def describe_bag(project: Store, bag_id: int) -> int:

@@ -198,11 +198,10 @@ def _reapply(connection: Connection, row: Row[Any], *, backwards: bool) -> Chang
 
 def _why(connection: Connection, row: Row[Any], key: str) -> str:
     """Which later act stands in the way of undoing this one."""
-    later = connection.execute(
-        select(history)
-        .where(history.c.id > row.id, history.c.kind.in_(["act", "redo"]), ~history.c.undone)
-        .order_by(history.c.id.desc())
-    )
+    query = select(history).where(history.c.id > row.id, history.c.kind.in_(["act", "redo"]), ~history.c.undone)
+    if row.bag_id is not None:
+        query = query.where((history.c.bag_id == row.bag_id) | history.c.bag_id.is_(None))
+    later = connection.execute(query.order_by(history.c.id.desc()))
     kind, _, number = key.partition(":")
     about = {key, f"verdicts:{number}"} if kind == "segments" else {key}
     for entry in later:

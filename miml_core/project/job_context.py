@@ -46,6 +46,7 @@ class JobContext:
         self._over = threading.Event()
         self._n_failures = 0
         self._phase: float | None = None
+        self._since, self._since_done = time.time(), 0
         self._pulse = threading.Thread(target=self._beat_on, daemon=True, name="heartbeat")
 
     def start(self) -> None:
@@ -58,6 +59,8 @@ class JobContext:
 
     def report(self, done: int, of: int, message: str) -> None:
         """How far the work is; raises `Cancelled` when it should stop."""
+        if of != self._of:
+            self._since, self._since_done = time.time(), int(done)
         self._done, self._of, self._message = int(done), int(of), message
         self.check()
 
@@ -116,7 +119,8 @@ class JobContext:
                 return
 
     def _beat(self) -> None:
-        info = json.dumps({**dict(self.info), "n_failures": self._n_failures})
+        pace = {"since": self._since, "since_done": self._since_done, "n_failures": self._n_failures}
+        info = json.dumps({**dict(self.info), **pace})
         with self.store.write() as connection:
             connection.execute(
                 update(table)

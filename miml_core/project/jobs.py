@@ -192,11 +192,16 @@ def _launch(store: Store, job_id: int) -> None:
         connection.execute(update(table).where(table.c.id == job_id).values(pid=pid))
 
 
+def _seconds_left(found: Row[Any], info: dict[str, Any]) -> float | None:
+    """From the pace since this part of the work began."""
+    done = found.done - info.get("since_done", 0)
+    if found.state != "running" or done <= 0 or not found.total:
+        return None
+    return float((time.time() - info["since"]) / done * max(0, found.total - found.done))
+
+
 def _job(found: Row[Any]) -> Job:
-    left = None
-    if found.state == "running" and found.total and 0 < found.done < found.total and found.started_at:
-        left = (time.time() - found.started_at) / found.done * (found.total - found.done)
-    n_failures = json.loads(found.info).get("n_failures", 0)
+    info = json.loads(found.info)
     return Job(
         id=found.id,
         kind=found.kind,
@@ -205,14 +210,14 @@ def _job(found: Row[Any]) -> Job:
         done=found.done,
         of=found.total,
         message=found.message,
-        seconds_left=left,
+        seconds_left=_seconds_left(found, info),
         created_at=found.created_at,
         started_at=found.started_at,
         finished_at=found.finished_at,
         heartbeat=found.heartbeat,
         cancelling=bool(found.cancel) and found.state == "running",
-        n_failures=n_failures,
+        n_failures=info.get("n_failures", 0),
         result=json.loads(found.result),
-        info=json.loads(found.info),
+        info=info,
         annotator=found.annotator,
     )

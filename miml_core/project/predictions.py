@@ -116,9 +116,13 @@ def summarise(connection: Connection) -> None:
 
 
 def predict_bag(store: Store, bag_id: int) -> int:
-    """Predict one bag anew with the current run."""
-    from miml_core.project import runs
+    """Predict one bag anew with the current run, describing first what was drawn since."""
+    from miml_core.project import features, runs
 
+    with store.read() as connection:
+        described = current_run(connection) is None or features.is_described(connection, bag_id)
+    if not described:
+        features.describe_bag(store, bag_id)
     with store.read() as connection:
         run = current_run(connection)
         if run is None or run.feature_key != settings.feature_key(connection):
