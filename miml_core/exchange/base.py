@@ -35,6 +35,8 @@ class Format(ABC):
     """How the files end, with the dot; the first is the one that is written."""
     many_files: ClassVar[bool]
     """True where a format is a folder of files (one a recording); False where everything goes into one file."""
+    needs_outlines: ClassVar[bool] = False
+    """Whether the rows must have outlines; without them a large project is written much sooner."""
     keeps: ClassVar[str]
     """What comes back when the files are read again, in words."""
 

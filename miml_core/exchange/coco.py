@@ -29,6 +29,7 @@ class CocoJSON(Format):
     kinds = ("picture",)
     extensions = (".json",)
     many_files = False
+    needs_outlines = True
     keeps = "Everything; outlines to a thousandth of a pixel, those with holes or several parts to whole pixels."
 
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:

@@ -34,6 +34,7 @@ class LabelMaps(Format):
     kinds = ("picture",)
     extensions = (".png", ".json")
     many_files = True
+    needs_outlines = True
     keeps = "Everything; outlines to whole pixels, without what a smaller segment covers."
 
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
