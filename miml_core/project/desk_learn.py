@@ -243,13 +243,15 @@ class LearnDesk:
         min_probability: float = 0.0,
         bag_ids: Sequence[int] | None = None,
         limit: int | None = None,
+        outlines: bool = True,
     ) -> list[SegmentRow]:
         """Segments as the formats of `miml_core.exchange` take them.
 
         "confirmed": what a person said (background included); "predicted": that, and predictions of at least
-        `min_probability`; "all": every segment, the others without a label.
+        `min_probability`; "all": every segment, the others without a label. `outlines` are exact; formats that do
+        not need them (`Format.needs_outlines`) are written sooner without.
         """
         with self.store.read() as connection:
             return exporting.rows(
-                connection, what, min_probability=min_probability, bag_ids=bag_ids, limit=limit
+                connection, what, min_probability=min_probability, bag_ids=bag_ids, limit=limit, outlines=outlines
             )

@@ -24,10 +24,11 @@ def rows(
     min_probability: float = 0.0,
     bag_ids: Sequence[int] | None = None,
     limit: int | None = None,
+    outlines: bool = True,
 ) -> list[SegmentRow]:
     """All rows (the first `limit`)."""
     made: list[SegmentRow] = []
-    for row in each(connection, what, min_probability=min_probability, bag_ids=bag_ids):
+    for row in each(connection, what, min_probability=min_probability, bag_ids=bag_ids, outlines=outlines):
         if limit is not None and len(made) >= limit:
             break
         made.append(row)
@@ -35,7 +36,12 @@ def rows(
 
 
 def each(
-    connection: Connection, what: str, *, min_probability: float = 0.0, bag_ids: Sequence[int] | None = None
+    connection: Connection,
+    what: str,
+    *,
+    min_probability: float = 0.0,
+    bag_ids: Sequence[int] | None = None,
+    outlines: bool = True,
 ) -> Iterator[SegmentRow]:
     """One row a segment, bag after bag."""
     if what not in ("confirmed", "predicted", "all"):
@@ -52,7 +58,7 @@ def each(
     for bag in connection.execute(ordered).all():
         if wanted is not None and bag.id not in wanted:
             continue
-        for segment in segments.of_bag(connection, bag.id):
+        for segment in segments.of_bag(connection, bag.id, tolerance=0.0 if outlines else None):
             said = _said(segment, known, what, min_probability, model)
             if said is not None:
                 yield SegmentRow(**_where(bag, segment, kind), **said)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from miml_core.media.grid import Grid
     from miml_core.segments.regions import Region
 
-_OUTLINE_TOLERANCE = 0.75
+SCREEN_TOLERANCE = 0.75
 """Pixels by which an outline on screen may differ from the mask: turns staircases into slopes."""
 
 
@@ -39,13 +39,15 @@ def rows(connection: Connection, segment_ids: Sequence[int]) -> list[Row[Any]]:
     return [found[segment_id] for segment_id in dict.fromkeys(segment_ids)]
 
 
-def of_bag(connection: Connection, bag_id: int, *, predictions: bool = True) -> list[Segment]:
-    """All live segments of a bag, by number."""
-    return _segments(connection, table.c.bag_id == bag_id, predicted=predictions)
+def of_bag(
+    connection: Connection, bag_id: int, *, predictions: bool = True, tolerance: float | None = SCREEN_TOLERANCE
+) -> list[Segment]:
+    """All live segments of a bag, by number; with a `tolerance` of 0 outlines are exact, with None there are none."""
+    return _segments(connection, table.c.bag_id == bag_id, predicted=predictions, tolerance=tolerance)
 
 
 def one(connection: Connection, segment_id: int) -> Segment:
-    found = _segments(connection, table.c.id == segment_id, predicted=True)
+    found = _segments(connection, table.c.id == segment_id, predicted=True, tolerance=SCREEN_TOLERANCE)
     if not found:
         raise Gone(f"Segment number {segment_id} does not exist any more.")
     return found[0]
@@ -128,7 +130,7 @@ def _parse_grid(text: str) -> Grid:
     return Grid.from_dict(json.loads(text))
 
 
-def _segments(connection: Connection, which: Any, *, predicted: bool) -> list[Segment]:
+def _segments(connection: Connection, which: Any, *, predicted: bool, tolerance: float | None) -> list[Segment]:
     said = [verdicts.c.class_id, verdicts.c.accepted, verdicts.c.annotator, verdicts.c.at]
     found = connection.execute(
         select(table, *said)
@@ -140,10 +142,17 @@ def _segments(connection: Connection, which: Any, *, predicted: bool) -> list[Se
     guesses: dict[int, Prediction] = {}
     for bag_id in {row.bag_id for row in found} if predicted else ():
         guesses |= predictions.of_bag(connection, bag_id)
-    return [_segment(row, laid_on[row.grid_id], guesses.get(row.id)) for row in found]
+    return [
+        _segment(
+            row,
+            [] if tolerance is None else list(_outline(row.region, laid_on[row.grid_id], tolerance)),
+            guesses.get(row.id),
+        )
+        for row in found
+    ]
 
 
-def _segment(row: Row[Any], grid_text: str, guess: Prediction | None) -> Segment:
+def _segment(row: Row[Any], outline: list[Ring], guess: Prediction | None) -> Segment:
     label = None
     if row.at is not None:
         label = BACKGROUND if row.class_id is None else row.class_id
@@ -151,7 +160,7 @@ def _segment(row: Row[Any], grid_text: str, guess: Prediction | None) -> Segment
         id=row.id,
         bag_id=row.bag_id,
         number=row.number,
-        outline=list(_outline(row.region, grid_text)),
+        outline=outline,
         left=row.left,
         right=row.right,
         low=row.low,
@@ -166,13 +175,13 @@ def _segment(row: Row[Any], grid_text: str, guess: Prediction | None) -> Segment
 
 
 @lru_cache(maxsize=20_000)
-def _outline(stored: bytes, grid_text: str) -> tuple[Ring, ...]:
+def _outline(stored: bytes, grid_text: str, tolerance: float) -> tuple[Ring, ...]:
     """Rings in real units; kept, since a screen asks for the same bag after every edit."""
     from miml_core.segments.regions import Region
 
     on = _parse_grid(grid_text)
     rings = []
-    for ring in Region.from_bytes(stored).outline(_OUTLINE_TOLERANCE):
+    for ring in Region.from_bytes(stored).outline(tolerance):
         points = np.column_stack([on.x_at(ring[:, 0]), on.y_at(ring[:, 1])])
         rings.append([(float(x), float(y)) for x, y in points])
     return tuple(rings)

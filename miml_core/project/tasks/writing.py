@@ -27,6 +27,7 @@ def run(context: JobContext) -> dict[str, Any]:
                 params.get("what", "predicted"),
                 min_probability=params.get("min_probability", 0.0),
                 bag_ids=params.get("bags"),
+                outlines=FORMATS[params["format"]].needs_outlines,
             ),
             start=1,
         ):

@@ -1,0 +1,24 @@
+"""`bench-media` from the command line: figures printed and written, what is missing named."""
+
+import json
+
+import pytest
+
+from miml_core.__main__ import main
+from tests.evaluation.test_media_pictures import draw_set
+
+
+def test_figures_are_printed_and_written(tmp_path, capsys):
+    draw_set(tmp_path / "images" / "drawn", n_pictures=8)
+    assert main(["bench-media", "--data", str(tmp_path), "--json", str(tmp_path / "out.json"), "--jobs", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "sound: left out" in printed and "pictures: drawn" in printed and "best labelling" in printed
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert written["pictures"]["drawn"]["pictures"] == 8
+
+
+@pytest.mark.parametrize("wrong", [["--data", "missing"], ["--data", ".", "--json", "no/folder/out.json"], ["--data", "."]])
+def test_wrong_calls_end_with_a_sentence(tmp_path, monkeypatch, capsys, wrong):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench-media", *wrong]) == 1
+    assert capsys.readouterr().err.startswith("bagtag: ")
