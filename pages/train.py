@@ -38,5 +38,7 @@ with told():
         else:
             empty("No run yet", "Start a training; the first takes seconds.", icon="model_training")
         if current is not None and current.curves:
-            with st.expander(f"How run {current.id} learnt", icon=":material/show_chart:"):
-                charts.curves(current.curves, key=f"run.{current.id}")
+            fold = st.expander(f"How run {current.id} learnt", icon=":material/show_chart:", on_change="rerun")
+            if fold.open:
+                with fold:
+                    charts.curves(current.curves, key=f"run.{current.id}")

@@ -15,7 +15,7 @@ from pages.widgets.words import count, length_of_time, when
 
 SCORES = {
     "sample": ("Accuracy", "Share found right in a random sample: the honest figure"),
-    "agreement_before": ("Agreement", "Share found right of what was checked before it learnt from that: pessimistic"),
+    "agreement_before": ("Before it", "Share found right of what the run before it had said: pessimistic"),
     "objective": ("Objective", "What the training maximises; comparable between runs on the same data only"),
 }
 _STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "stopped"}
@@ -60,12 +60,12 @@ def _row(project: Project, run: Run) -> dict[str, Any]:
         "current": "shown" if run.current else "",
         "number": run.id,
         "model": model_words.title(run.model),
-        "state": _STATES.get(run.state, run.state),
-        "when": when(run.started_at),
-        "took": "" if run.seconds is None else length_of_time(run.seconds),
+        **{name: scores.get(name) for name in SCORES},
         "bags": run.n_bags,
         "checked": run.n_corrections,
-        **{name: scores.get(name) for name in SCORES},
+        "when": when(run.started_at),
+        "took": "" if run.seconds is None else length_of_time(run.seconds),
+        "state": _STATES.get(run.state, run.state),
     }
 
 
@@ -74,13 +74,16 @@ def _columns() -> dict[str, Any]:
     return {
         "current": config.TextColumn("", width=60),
         "number": config.NumberColumn("Run", width=50),
-        "model": "Model",
+        "model": config.TextColumn("Model", width=150),
         "state": config.TextColumn("State", width=80),
         "when": "When",
         "took": config.TextColumn("Took", width=70),
         "bags": config.NumberColumn("Bags", width=60),
         "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=76),
-        **{name: config.NumberColumn(title, format="%.3f", help=says) for name, (title, says) in SCORES.items()},
+        **{
+            name: config.NumberColumn(title, format="%.3f", help=says, width=84)
+            for name, (title, says) in SCORES.items()
+        },
     }
 
 
