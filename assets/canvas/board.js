@@ -73,7 +73,7 @@ export class Board {
     const previewChanged = this.keeper.preview !== (this.data.preview ?? null);
     if (this.data.wish !== this.wish) this.#openItem([this.data.bag, this.data.segment ?? null]);
     else if (previewChanged) this.#openItem(this.item);
-    else if (!entered) this.keeper.fetch();
+    else if (!entered) this.keeper.fetch({ quietly: true });
     this.wish = this.data.wish;
     this.stage.measure();
     this.refreshPanels();

@@ -43,7 +43,8 @@ export class Keeper {
     await this.fetch();
   }
 
-  async fetch() {
+  /** Fetch the bag as it is now; what goes wrong is told unless nobody is waiting for it. */
+  async fetch({ quietly = false } = {}) {
     const turn = ++this.#turn;
     const { id, preview } = this;
     try {
@@ -51,7 +52,7 @@ export class Keeper {
       if (turn !== this.#turn || this.lifetime.over) return;
       this.#take(bag);
     } catch (problem) {
-      if (turn === this.#turn && !this.lifetime.over) this.onProblem(problem);
+      if (turn === this.#turn && !this.lifetime.over && !quietly) this.onProblem(problem);
     }
   }
 
@@ -65,6 +66,10 @@ export class Keeper {
   }
 
   #take(bag) {
+    if (this.#told?.id === bag.id && bag.revision < this.#told.revision) {
+      this.#fetchSoon();
+      return;
+    }
     const renamed = this.#settled.filter(({ result }) => result.created?.length);
     this.#told = bag;
     this.revision = Math.max(this.revision, bag.revision);
@@ -74,30 +79,36 @@ export class Keeper {
     if (this.#settled.some(({ edit }) => needsFetch(edit.act))) this.#fetchSoon();
   }
 
-  /** The answer was on its way before the edits were stored: it does not know them yet. */
+  /** The answer was on its way before the last edits were stored: it does not know them yet. */
   #fetchSoon() {
     clearTimeout(this.#again);
-    this.#again = setTimeout(() => this.fetch(), FETCH_AGAIN);
+    this.#again = setTimeout(() => this.fetch({ quietly: true }), FETCH_AGAIN);
   }
 
   #stored({ done, revision }) {
     const here = done.filter(({ edit }) => edit.bag === this.id);
     for (const one of done) if (one.result.error || one.result.overtook?.length) this.onResult(one);
     const stored = here.filter(({ result }) => !result.error);
+    for (const { edit, result } of done) {
+      if (!result.error && !needsFetch(edit.act)) this.server.amendBag(edit.bag, (bag) => withEdit(bag, edit));
+    }
     this.#settled.push(...stored);
     const alone = revision !== null && revision === this.revision + done.filter(({ result }) => !result.error).length;
     if (alone) this.revision = revision;
     const outdated = here.length > stored.length || stored.some(({ edit }) => needsFetch(edit.act));
-    if (outdated) this.fetch();
-    else if (stored.length) this.#fold(stored, revision);
+    if (stored.length && !outdated) this.#fold(stored, revision);
     else this.compose();
+    if (outdated) this.fetch({ quietly: true });
     clearTimeout(this.#soon);
     this.#soon = setTimeout(() => this.#look(), LOOK_AFTER_EDIT);
   }
 
   /** What these edits did is fully known here: no need to fetch the bag for them. */
   #fold(stored, revision) {
-    if (this.#told === null || this.#settled.length > stored.length) return this.compose();
+    if (this.#told === null || this.#settled.length > stored.length) {
+      this.compose();
+      return;
+    }
     const folded = stored.map(({ edit }) => edit).reduce(withEdit, this.#told);
     this.#told = { ...folded, revision: Math.max(folded.revision, revision ?? 0) };
     this.#settled = [];
@@ -110,8 +121,8 @@ export class Keeper {
     try {
       const news = await this.server.news(this.revision);
       const concerns = news.bags.includes(this.id) || news.topics.length > 0;
-      this.revision = Math.max(this.revision, news.revision);
-      if (concerns && !this.lifetime.over) await this.fetch();
+      if (!concerns) this.revision = Math.max(this.revision, news.revision);
+      else if (!this.lifetime.over) await this.fetch({ quietly: true });
     } catch {
       // The outbox shows when the server is away; looking again in two seconds is all there is to do.
     } finally {

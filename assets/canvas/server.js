@@ -49,6 +49,11 @@ export class Server extends EventTarget {
     return this.#bags.get(id);
   }
 
+  /** A known bag is known better now. */
+  amendBag(id, change) {
+    if (this.#bags.has(id)) this.#bags.set(id, change(this.#bags.get(id)));
+  }
+
   knownImage(id, version) {
     return this.#images.get(`${id}/${version}`);
   }

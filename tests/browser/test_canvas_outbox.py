@@ -146,6 +146,32 @@ def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page
     assert_in_order(stored, 2, pressed)
 
 
+def test_an_answer_older_than_the_last_edit_does_not_take_it_off_the_screen(page, server, stored):
+    board = Board.open(page, server.url, bag=1)
+    first, second = (segment.id for segment in stored.segments(1)[:2])
+    held = []
+
+    def hold_once(route):
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.route("**/bag/1", hold_once)
+    stored.correct(second, stored.classes()[5].id)
+    while not held:
+        page.wait_for_timeout(100)
+    board.click(first)
+    wanted = stored.classes()[1 if stored.segment(first).label != stored.classes()[1].id else 2]
+    board.press(str([one.id for one in stored.classes()].index(wanted.id) + 1))
+    board.saved()
+    route, answer = held[0]
+    route.fulfill(response=answer)
+    page.wait_for_timeout(400)
+    assert board.state["labels"][str(first)] == wanted.id
+    board.wait(f"s.labels[{second}] === {stored.classes()[5].id}")
+
+
 def test_two_tabs_see_each_others_work(window, server, stored):
     one, two = window.new_page(), window.new_page()
     first, second = Board.open(one, server.url, bag=1), Board.open(two, server.url, bag=1)

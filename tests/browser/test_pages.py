@@ -1,0 +1,146 @@
+"""Every page in a real browser: names that look like code, work that outlives its tab, and a picture of each page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from typing import Any
+
+import pytest
+
+from miml_core.project import Project
+from tests.browser.board import Board
+from tests.browser.projects import sound_project
+
+pytestmark = pytest.mark.browser
+PAGES = ("Library", "Segment", "Tag", "Train", "Review", "Export")
+NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ **tit**", "שלום עולם", "Grünfink :red[x]", "白鹡鸰")
+FILE = "<img src=x onerror=\"document.title='owned'\"> & 'dawn' 日出.wav"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    project = sound_project(folder / "nasty", (12, 20), classes=NASTY)
+    shutil.copy(folder / "nasty" / "garden_1.wav", folder / "nasty" / FILE)
+    project.add_media([folder / "nasty" / FILE])
+    project.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(start_server, home):
+    return start_server("app.py", BAGTAG_HOME=str(home / "home"), BAGTAG_ROOTS=str(home))
+
+
+def open_in(page: Any, server: Any, home: Any) -> None:
+    """Through the door 'Open a project', by typing its folder."""
+    page.set_default_timeout(60_000)
+    page.goto(server.url)
+    known = page.get_by_role("button", name="project", exact=True)
+    box = page.get_by_label("Project folder")
+    known.or_(box).first.wait_for()
+    if known.count():
+        known.first.click()
+    else:
+        box.fill(str(home / "nasty" / "project"))
+        box.press("Enter")
+        page.get_by_test_id("stBaseButton-secondary").filter(has_text=re.compile("^Open$")).click()
+    page.get_by_role("link", name="Review", exact=True).wait_for()
+
+
+def go(page: Any, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).click()
+    page.wait_for_url(re.compile(name.lower()))
+    if name in ("Segment", "Tag", "Review"):
+        Board(page).wait("s && s.image", timeout=60)
+    page.get_by_test_id("stMain").wait_for()
+    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_shows_names_as_text_and_has_its_picture_taken(chromium, server, home, screenshots, scheme):
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.set_default_timeout(60_000)
+    page.goto(server.url)
+    page.get_by_role("button", name="Birds at dawn").wait_for()
+    page.screenshot(path=str(screenshots / f"page-welcome-{scheme}.png"))
+    open_in(page, server, home)
+    for name in PAGES:
+        go(page, name)
+        page.wait_for_timeout(800)
+        page.screenshot(path=str(screenshots / f"page-{name.lower()}-{scheme}.png"))
+        assert page.get_by_test_id("stException").count() == 0, name
+        assert page.locator("img[onerror], .bagtag script").count() == 0, name
+        assert page.title() != "owned", name
+    go(page, "Tag")
+    shown = page.locator(".bagtag .chip .name").all_inner_texts()
+    assert [name for name in NASTY if name in shown] == list(NASTY)
+    go(page, "Train")
+    page.get_by_text("Start training").wait_for()
+    context.close()
+    assert problems == []
+
+
+def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromium, server, home):
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    first = context.new_page()
+    open_in(first, server, home)
+    with Project.open(home / "nasty" / "project") as project:
+        before = project.current_run()
+        go(first, "Train")
+        first.get_by_role("combobox", name=re.compile("Model")).click()
+        first.get_by_role("option", name=re.compile("Gaussian process", re.I)).click()
+        first.get_by_text("For experts").click()
+        first.get_by_role("combobox", name=re.compile("inference", re.I)).click()
+        first.get_by_role("option", name=re.compile("gibbs", re.I)).click()
+        samples = first.get_by_role("spinbutton", name=re.compile("samples", re.I))
+        samples.fill("2000000")
+        samples.press("Enter")
+        first.get_by_role("button", name="Start training").click()
+        _until(lambda: any(job.state == "running" and job.done > 0 for job in project.jobs(active=True)))
+        first.close()
+        (job,) = [job for job in project.jobs(active=True) if job.kind == "train"]
+        _until(lambda: project.job(job.id).done > job.done)
+        second = context.new_page()
+        open_in(second, server, home)
+        go(second, "Train")
+        second.get_by_role("button", name="Stop").first.click()
+        asked = time.monotonic()
+        _until(lambda: project.job(job.id).state == "cancelled")
+        assert time.monotonic() - asked < 10
+        assert project.current_run().id == before.id, "a stopped run leaves the model before it in place"
+    context.close()
+
+
+def test_two_tabs_see_each_others_tags(chromium, server, home):
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    pages = [context.new_page(), context.new_page()]
+    boards = []
+    for page in pages:
+        open_in(page, server, home)
+        page.get_by_role("link", name="Tag", exact=True).click()
+        page.get_by_text("All", exact=True).click()
+        boards.append(Board(page))
+        boards[-1].wait("s && s.image", timeout=60)
+    here, there = boards
+    bag = here.state["bag"]
+    there.wait(f"s.bag === {bag}")
+    tagged = here.state["tags"].get("4") == 1
+    pages[0].bring_to_front()
+    here.press("4")
+    here.saved()
+    pages[1].bring_to_front()
+    there.wait(f"(s.tags['4'] === 1) === {'false' if tagged else 'true'}")
+    context.close()
+
+
+def _until(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.1)
