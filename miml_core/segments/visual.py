@@ -40,7 +40,7 @@ class PictureSegmentSettings:
         Larger pictures are reduced to this many pixels on the longer side before segments are found.
     """
 
-    segments: int = 20
+    segments: int = 12
     working_side: int = 480
 
     def __post_init__(self) -> None:

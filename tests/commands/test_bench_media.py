@@ -17,7 +17,9 @@ def test_figures_are_printed_and_written(tmp_path, capsys):
     assert written["pictures"]["drawn"]["pictures"] == 8
 
 
-@pytest.mark.parametrize("wrong", [["--data", "missing"], ["--data", ".", "--json", "no/folder/out.json"], ["--data", "."]])
+@pytest.mark.parametrize(
+    "wrong", [["--data", "missing"], ["--data", ".", "--json", "no/folder/out.json"], ["--data", "."]]
+)
 def test_wrong_calls_end_with_a_sentence(tmp_path, monkeypatch, capsys, wrong):
     monkeypatch.chdir(tmp_path)
     assert main(["bench-media", *wrong]) == 1

@@ -1,0 +1,193 @@
+"""From picture files to labelled segments, measured on folders of pictures with label maps.
+
+Pictures are cut by our segmenter, tagged with the classes of their label maps, and annotated by ORed-LR from those
+tags alone. A segment's truth is the class of most of its labelled pixels; pixels of no class are ignored. Beside it
+stand: how well the segments could be labelled at best, the tag that most pictures have (the baseline), and the same
+with the truth put in the place of each part in turn, which tells what the part costs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.bags import UNKNOWN, BagSet
+from miml_core.errors import BagtagError
+from miml_core.evaluation.metrics import predicted_classes
+from miml_core.evaluation.picture_sets import PictureSet, Segmented, cut_and_count, find_picture_sets, true_segments
+from miml_core.segments.visual import PictureSegmentSettings
+
+Progress = Callable[[int, int, dict[str, float]], Any]
+
+Step = Callable[..., None]
+Ways = tuple[Segmented, Segmented, Segmented]
+
+BENCHMARK_SEGMENTS = 40
+LEAK = 0.01
+FOLDS = 5
+MOST_TAGS = 0.5
+"""Where pictures have more than this share of all tags on average, tags say too little to learn from."""
+
+_FITS = 4 + FOLDS
+
+
+def measure_pictures(
+    data_dir: str | Path, progress: Progress | None = None, jobs: int = 1
+) -> dict[str, dict[str, Any]]:
+    """Figures for every picture set under `data_dir`/images, by name; {} when there is none.
+
+    `jobs` is the number of processes that read pictures (-1: one a core).
+    """
+    sets = find_picture_sets(Path(data_dir))
+    total = sum(len(each.files) + _FITS for each in sets)
+    done = 0
+
+    def step(n: int = 1) -> None:
+        nonlocal done
+        done += n
+        if progress is not None:
+            progress(done, total, {})
+
+    return {each.name: _measure(each, step, jobs) for each in sets}
+
+
+def _measure(pictures: PictureSet, step: Step, jobs: int) -> dict[str, Any]:
+    started = time.perf_counter()
+    read, skipped = _read_all(pictures, step, jobs)
+    if not read:
+        return {"pictures": 0, "skipped": skipped}
+    ours, fine, ideal = (CutSet([each[way] for each in read], pictures) for way in range(3))
+    return {
+        "pictures": len(read),
+        "classes": len(ours.classes),
+        "tags_per_picture": round(float((ours.tags > 0).sum(axis=1).mean()), 2),
+        "skipped": skipped,
+        "segments": {"default": ours.best_labelling(), "benchmark": fine.best_labelling()},
+        **_accuracies(ours, ideal, step),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def _read_all(pictures: PictureSet, step: Step, jobs: int) -> tuple[list[Ways], list[str]]:
+    """Every picture cut three ways, and the names of those that could not be, with the reason."""
+    from joblib import Parallel, delayed
+
+    not_classes = tuple(number for number in range(256) if not pictures.is_class(number))
+    read, skipped = [], []
+    tasks = (delayed(_read_one)(*files, not_classes) for files in pictures.files)
+    for files, found in zip(pictures.files, Parallel(n_jobs=jobs, return_as="generator")(tasks)):
+        step()
+        if isinstance(found, str):
+            skipped.append(f"{files[0].name}: {found}")
+        else:
+            read.append(found)
+    return read, skipped
+
+
+def _read_one(picture_path: Path, map_path: Path, not_classes: tuple[int, ...]) -> Ways | str:
+    """Our segments at the default number and at the benchmark's, and the true segments; or why not."""
+    defaults = PictureSegmentSettings()
+    try:
+        ours = cut_and_count(picture_path, map_path, defaults, ("paper", "extended"))
+        if not np.delete(ours.pixels, [n for n in not_classes if n < ours.pixels.shape[1]], axis=1).any():
+            return "no pixel of its label map has a class"
+        fine = cut_and_count(picture_path, map_path, replace(defaults, segments=BENCHMARK_SEGMENTS), ())
+        return ours, fine, true_segments(picture_path, map_path, defaults, not_classes)
+    except BagtagError as error:
+        return str(error)
+
+
+def _accuracies(ours: CutSet, ideal: CutSet, step: Step) -> dict[str, Any]:
+    majority = {"majority tag": ours.score(ours.majority_tag())}
+    if (ours.tags > 0).mean() > MOST_TAGS:
+        step(_FITS)
+        return {"accuracy": majority, "not_measured": "most pictures have most of the tags, which then tell little"}
+    found = {}
+    for features in ("paper", "extended"):
+        found[features] = ours.score(annotate_from_tags(ours.bags(features)))
+        step()
+    swaps = {"segments": ideal.score(annotate_from_tags(ideal.bags("extended")))}
+    step()
+    swaps["features"] = ours.score(annotate_from_tags(ours.bags("truth")))
+    step()
+    swaps["model"] = ours.score(_supervised(ours.bags("extended"), ours.truth, step))
+    return {
+        "accuracy": majority | found,
+        "with_truth_for": swaps,
+        "costs_most": max(swaps, key=lambda part: swaps[part]["pixel_accuracy"]),
+    }
+
+
+class CutSet:
+    """A whole set of pictures, cut one way: segments in rows, the classes that occur in columns."""
+
+    def __init__(self, segmented: list[Segmented], pictures: PictureSet) -> None:
+        n_numbers = max(each.pixels.shape[1] for each in segmented)
+        counts = [np.pad(each.pixels, ((0, 0), (0, n_numbers - each.pixels.shape[1]))) for each in segmented]
+        tagged = np.array([each.any(axis=0) for each in counts])
+        numbers = [number for number in range(n_numbers) if tagged[:, number].any() and pictures.is_class(number)]
+        self.classes = [pictures.class_name(number) for number in numbers]
+        self.tags = np.where(tagged[:, numbers], 1, -1)
+        self.pixels: NDArray[np.int64] = np.concatenate(counts)[:, numbers]
+        self.offsets = np.concatenate([[0], np.cumsum([len(each) for each in counts])])
+        self.features = {
+            name: np.concatenate([each.features[name] for each in segmented]) for name in segmented[0].features
+        }
+        labelled = self.pixels.sum(axis=1)
+        self.truth = np.where(labelled > 0, self.pixels.argmax(axis=1), UNKNOWN)
+        self.features["truth"] = np.eye(len(numbers) + 1)[self.truth][:, :-1]
+
+    def bags(self, features: str) -> BagSet:
+        return BagSet(self.features[features], self.offsets, self.tags, self.classes)
+
+    def best_labelling(self) -> dict[str, float]:
+        """Segments a picture, and the share of the labelled pixels that are of their segment's majority class."""
+        return {
+            "per_picture": round(len(self.pixels) / len(self.tags), 2),
+            "best_labelling": round(float(self.pixels.max(axis=1).sum() / self.pixels.sum()), 4),
+        }
+
+    def majority_tag(self) -> NDArray[np.int64]:
+        """For each segment the one of its picture's tags that most pictures have."""
+        likely = np.where(self.tags > 0, (self.tags > 0).sum(axis=0), -1).argmax(axis=1)
+        return np.repeat(likely, np.diff(self.offsets))
+
+    def score(self, predicted: NDArray[np.int64]) -> dict[str, float]:
+        """Accuracy of segments weighted by their labelled pixels, and the share of the labelled pixels got right."""
+        weights = self.pixels.sum(axis=1)
+        right = self.pixels[np.arange(len(predicted)), predicted].sum()
+        return {
+            "accuracy": round(float(weights[predicted == self.truth].sum() / weights.sum()), 4),
+            "pixel_accuracy": round(float(right / weights.sum()), 4),
+        }
+
+
+def annotate_from_tags(bags: BagSet) -> NDArray[np.int64]:
+    """The likeliest class of each segment, learnt from these tags and given them (transductive)."""
+    from miml_core.models.ored_lr import ORedLR
+
+    model = ORedLR(background=True, leak=LEAK).fit(bags)
+    return predicted_classes(model.annotate(bags), bags.n_classes)
+
+
+def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step) -> NDArray[np.int64]:
+    """As `annotate_from_tags`, by a model told the true class of every segment of the other folds' pictures."""
+    from miml_core.models.ored_lr import ORedLR
+
+    predicted = np.zeros(bags.n_segments, dtype=np.int64)
+    told = bags.replace(labels=truth)
+    fold_of = np.random.default_rng(0).permutation(bags.n_bags) % min(FOLDS, bags.n_bags)
+    for fold in range(FOLDS):
+        step()
+        held_out = np.flatnonzero(fold_of == fold)
+        others = np.flatnonzero(fold_of != fold)
+        if len(held_out) and len(others):
+            model = ORedLR(background=True, leak=LEAK).fit(told[others])
+            predicted[bags.rows_of(held_out)] = predicted_classes(model.annotate(bags[held_out]), bags.n_classes)
+    return predicted
