@@ -46,7 +46,7 @@ def _row(bag: Bag, names: dict[int, str], pictures: dict[int, str], *, sound: bo
         "length": length_of_time(bag.duration),
         "time": _moment(bag.recorded_at),
         "tags": [names.get(one, "?") for one, value in bag.tags.items() if value > 0],
-        "reviewed": bag.n_reviewed / bag.n_segments if bag.n_segments else None,
+        "reviewed": 100 * bag.n_reviewed / bag.n_segments if bag.n_segments else None,
         "segments": bag.n_segments if bag.segmented or bag.n_segments else None,
         "state": state_of(bag),
     }
@@ -62,7 +62,7 @@ def state_of(bag: Bag) -> str:
     if bag.error:
         return f"Error: {bag.error}"
     if not bag.segmented:
-        return "Segments to be found"
+        return "Segments of other settings" if bag.n_segments else "Segments to be found"
     if bag.finished and not bag.n_segments:
         return "Tagged, no segment found"
     if not bag.finished:
@@ -93,9 +93,9 @@ def _columns(classes: list[Class], *, sound: bool) -> dict[str, Any]:
         "reviewed": config.ProgressColumn(
             "Checked",
             help="Segments that a person corrected or accepted",
-            format="percent",
+            format="%d %%",
             min_value=0,
-            max_value=1,
+            max_value=100,
             width=96,
         ),
         "segments": config.NumberColumn("Segments", width=84),

@@ -19,7 +19,7 @@ def test_bags_are_listed_with_tags_and_progress(project, show):
     shown = table(show(project))
     assert list(shown["name"]) == [f"garden_{n}.wav" for n in (1, 2, 3, 4)]
     assert list(shown["segments"]) == [5, 4, 3, 4]
-    assert shown["reviewed"][0] == pytest.approx(0.2)
+    assert shown["reviewed"][0] == pytest.approx(20)
     assert set(shown["tags"][0]) == {"Wren", "Robin", "Blackbird"}
     assert shown["picture"].str.startswith("data:image/jpeg;base64,").all()
 
@@ -84,7 +84,8 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
     [
         ({"missing": True, "error": "x"}, "File is missing"),
         ({"error": "it is damaged"}, "Error: it is damaged"),
-        ({"segmented": False}, "Segments to be found"),
+        ({"segmented": False, "n_segments": 0}, "Segments to be found"),
+        ({"segmented": False}, "Segments of other settings"),
         ({}, "To be tagged"),
         ({"tags": {1: 1}}, "Tagging begun"),
         ({"finished": True}, "Tagged"),
