@@ -92,7 +92,8 @@ def _perform(
 ) -> EditResult:
     if name in ("undo", "redo"):
         again = history.undo_in if name == "undo" else history.redo_in
-        return again(connection, annotator, act.get("bag"), nonce)
+        bag = None if act.get("bag") is None else bags.row(connection, act["bag"]).id
+        return again(connection, annotator, bag, nonce)
     if name not in ACTS:
         raise BagtagError(f"There is no act called {name!r}.")
     if name == "add_class" and nonce is not None and (there := classes.find(connection, str(act.get("name", "")))):
@@ -103,7 +104,7 @@ def _perform(
         sentence, bag_id = ACTS[name](changes, act, annotator)
     except BagtagError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BagtagError(f"The act {name!r} cannot be done as it was asked ({error!r}).") from error
     if not changes.rows:
         return EditResult(revisions.current(connection), sentence, bag_id)
@@ -148,10 +149,13 @@ def _resolve_one(connection: Connection, nonce: str, value: Any) -> Any:
     if not (isinstance(value, str) and value.startswith("@")):
         return value
     number, _, place = value[1:].partition(".")
-    stored = connection.execute(
-        select(edits.c.result).where(edits.c.nonce == nonce, edits.c.number == int(number))
-    ).scalar()
-    created = [] if stored is None else json.loads(stored)["created"]
-    if not int(place or 0) < len(created):
+    place = place or "0"
+    created: list[int] = []
+    if number.isdecimal() and place.isdecimal() and len(number + place) < 16:
+        stored = connection.execute(
+            select(edits.c.result).where(edits.c.nonce == nonce, edits.c.number == int(number))
+        ).scalar()
+        created = [] if stored is None else json.loads(stored)["created"]
+    if not created or int(place) >= len(created):
         raise BagtagError("What this edit refers to was never made; reload the page.")
-    return created[int(place or 0)]
+    return created[int(place)]

@@ -11,10 +11,14 @@ from miml_core.project.changes import Changes
 from miml_core.project.errors import Gone, NeedsConfirmation
 from miml_core.project.schema import bags, media, segments, tags, verdicts
 
+_LARGEST_ID = 2**63
+
 
 def row(connection: Connection, bag_id: Any) -> Row[Any]:
     """One bag; raises `Gone` when there is none."""
-    found = connection.execute(select(bags).where(bags.c.id == bag_id)).first() if isinstance(bag_id, int) else None
+    found = None
+    if isinstance(bag_id, int) and 0 < bag_id < _LARGEST_ID:
+        found = connection.execute(select(bags).where(bags.c.id == bag_id)).first()
     if found is None:
         raise Gone(f"There is no bag number {bag_id!r} (any more).")
     return found

@@ -17,7 +17,10 @@ from miml_core.project.fingerprint import fingerprint
 from miml_core.project.rows import Medium
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import media as table
-from miml_core.project.store import Store
+from miml_core.project.store import DATABASE, Store
+
+_MADE_BY_US = ("cache", "runs", "logs", "backups")
+"""Folders of a project that hold no media of a person."""
 
 Remainder = Literal["keep", "drop", "merge"]
 
@@ -154,7 +157,9 @@ def find_files(paths: Sequence[str | Path], kind: str, *, recursive: bool = True
         path = Path(given)
         if path.is_dir():
             for folder, names, files in os.walk(path):
-                names[:] = sorted(name for name in names if not name.startswith(".")) if recursive else []
+                ours = _MADE_BY_US if DATABASE in files else ()
+                kept = sorted(name for name in names if not name.startswith(".") and name not in ours)
+                names[:] = kept if recursive else []
                 for name in sorted(files):
                     if not name.startswith(".") and name.lower().endswith(suffixes):
                         yield Path(folder) / name

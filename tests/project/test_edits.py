@@ -58,6 +58,12 @@ def test_undo_and_redo_are_edits_too(small: Project) -> None:
         {"act": "correct", "segment": 1, "label": "Wren"},
         {"act": "split", "segment": 1, "line": 7},
         {"act": "draw", "bag": 1, "rings": {"a": 1}},
+        {"act": "finish", "bag": 2**70},
+        {"act": "delete", "segment": 2**70},
+        {"act": "delete", "segment": "@x"},
+        {"act": "delete", "segment": "@1.y"},
+        {"act": "add_class", "name": "half a letter \ud800"},
+        {"act": "undo", "bag": 2**70},
     ],
 )
 def test_a_wrong_edit_is_refused_in_a_sentence_and_stores_nothing(small: Project, act: dict) -> None:

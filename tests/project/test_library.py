@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from miml_core.errors import BagtagError
-from miml_core.project import Gone, NeedsConfirmation, Project
+from miml_core.project import Gone, NeedsConfirmation, Project, media
 from miml_core.project.fingerprint import fingerprint
 from tests.project.conftest import add_bags, row_of_boxes
 from tests.project.sounds import RATE, write_recordings
@@ -110,6 +110,18 @@ def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
         (bag,) = project.add_media([tmp_path / name])
         assert project.bag(bag).name == name and project.media_path(bag) == tmp_path / name
         assert names(project, search=name.split()[0][:4]) == [name]
+
+
+def test_looking_for_files_leaves_out_hidden_ones_and_what_projects_make(tmp_path: Path) -> None:
+    Project.create(tmp_path / "here").close()
+    plain = ("a.wav", "b.WAV", "deep/c.flac", "here/f.wav")
+    for name in (*plain, "note.txt", ".hidden.wav", ".git/d.wav", "here/cache/e.wav"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    found = [path.relative_to(tmp_path).as_posix() for path in media.find_files([tmp_path], "sound")]
+    assert found == list(plain)
+    flat = [path.name for path in media.find_files([tmp_path, tmp_path / "note.txt"], "sound", recursive=False)]
+    assert flat == ["a.wav", "b.WAV", "note.txt"], "a file named by a person is taken as it is"
 
 
 # lists

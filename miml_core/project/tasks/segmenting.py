@@ -112,8 +112,7 @@ def _search(
 def _search_in_processes(
     context: JobContext, tasks: Iterator[tuple[Row[Any], Arguments | str]], processes: int
 ) -> Iterator[tuple[Row[Any], Instances | str]]:
-    os.environ["BAGTAG_THREADS"] = "1"
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
         waiting: dict[Future[Instances | str], Row[Any]] = {}
         try:
             for row, arguments in tasks:
@@ -128,6 +127,14 @@ def _search_in_processes(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _one_thread() -> None:
+    """Processes already use every core: none of them may start threads of its own."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ["BAGTAG_THREADS"] = "1"
+    threadpool_limits(1)
 
 
 def _ready(
