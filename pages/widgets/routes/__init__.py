@@ -1,6 +1,6 @@
 """The app's doors besides Streamlit's own: what the canvas fetches and what it sends.
 
-Every door is guarded (see `doors`); `docs` of each file say what passes through it.
+Every door is guarded (see `doors`); each file says what passes through it.
 """
 
 from starlette.routing import Route
