@@ -1,4 +1,4 @@
-"""Pictures of 320 x 240 a second on one core, from file to segments with features, beside bare SLIC on the same pictures.
+"""Pictures of 320 x 240 a second on one core, from file to segments with features, beside bare SLIC on the same.
 
 Aims: 10 pictures a second or more; less time than SLIC alone takes to find superpixels.
 """

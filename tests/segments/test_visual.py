@@ -80,3 +80,44 @@ def test_settings_out_of_range_are_refused(wrong):
 def test_settings_round_trip():
     chosen = PictureSegmentSettings(segments=33, working_side=300)
     assert PictureSegmentSettings.from_dict(chosen.to_dict()) == chosen
+
+
+def merged_by_hand(labels: np.ndarray, planes: np.ndarray, wanted: int) -> np.ndarray:
+    """Recompute everything from the pixels at every step and join the pair that costs least."""
+    labels = labels.copy()
+    weights = np.array([1, 1, 1, 5])
+    while len(np.unique(labels)) > wanted:
+        costs = {}
+        borders: dict[tuple[int, int], list[float]] = {}
+        for one, other in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+            steps = np.sqrt(((planes[:3][:, *_index(one)] - planes[:3][:, *_index(other)]) ** 2).sum(axis=0))
+            for a, b, step in zip(labels[one].ravel(), labels[other].ravel(), steps.ravel()):
+                if a != b:
+                    borders.setdefault((min(a, b), max(a, b)), []).append(step)
+        for (a, b), steps in borders.items():
+            mean_a, mean_b = (planes[:, labels == number].mean(axis=1) for number in (a, b))
+            n_a, n_b = (labels == a).sum(), (labels == b).sum()
+            apart = (weights * (mean_a - mean_b) ** 2).sum() + np.mean(steps) ** 2
+            costs[a, b] = apart * n_a * n_b / (n_a + n_b) * np.sqrt(min(n_a, n_b)) / len(steps)
+        a, b = min(costs, key=lambda pair: costs[pair])
+        labels[labels == b] = a
+    return np.unique(labels, return_inverse=True)[1].reshape(labels.shape)
+
+
+def _index(part):
+    return part if isinstance(part, tuple) else (part, slice(None))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_merging_joins_the_cheapest_pair_at_every_step(seed):
+    from miml_core.segments.visual import _WEIGHTS
+    from miml_core.segments.visual_kernels import merge_regions, oversegment, region_graph
+
+    rng = np.random.default_rng(seed)
+    planes = rng.normal(0, 20, (4, 14, 17)).astype(np.float32)
+    labels, n = oversegment(planes, np.float32(5.0), 3)
+    assert n > 12 and np.bincount(labels.ravel()).min() >= 3
+    merged = merge_regions(*region_graph(labels, n, planes), 6, _WEIGHTS)[labels]
+    by_hand = merged_by_hand(labels, planes, 6)
+    pairs = np.unique(np.stack([merged.ravel(), by_hand.ravel()]), axis=1)
+    assert pairs.shape[1] == 6
