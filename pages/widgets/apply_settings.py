@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from miml_core.project import Project, ResegmentPreview
+from pages.widgets.folding import fold, folding_popover
 from pages.widgets.knobs import forget_knobs
 from pages.widgets.words import count, plain
 
@@ -23,10 +24,10 @@ def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> N
     changed = turned != project.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("**Apply**", width="content")
-        with st.popover("To this bag", icon=":material/crop_free:"):
+        with folding_popover("To this bag", "apply-this", icon=":material/crop_free:"):
             _ask(project, turned, bags=[bag_id], scope="all", key="this")
         for scope, label in _SCOPES.items():
-            with st.popover(label, icon=":material/select_all:"):
+            with folding_popover(label, f"apply-{scope}", icon=":material/select_all:"):
                 _ask(project, turned, bags=None, scope=scope, key=scope)
         if changed:
             st.button("Back to what is stored", icon=":material/undo:", type="tertiary", on_click=forget_knobs)
@@ -45,6 +46,7 @@ def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, 
         project.set_settings(turned)
         params = {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags}
         project.start_job("segment", params)
+        fold(f"apply-{key}")
         st.rerun()
 
 

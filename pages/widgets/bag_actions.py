@@ -6,6 +6,7 @@ import streamlit as st
 
 from miml_core.project import Bag, NeedsConfirmation, Project
 from pages.widgets.current_bag import ask_for
+from pages.widgets.folding import fold, folding_popover
 from pages.widgets.guard import attempt
 from pages.widgets.words import count, plain
 
@@ -47,17 +48,18 @@ def _open(project: Project, bag: Bag) -> None:
 
 
 def _note(project: Project, bag: Bag) -> None:
-    with st.popover("Note", icon=":material/sticky_note_2:", type="primary" if bag.note else "secondary"):
+    with folding_popover("Note", "note", icon=":material/sticky_note_2:", type="primary" if bag.note else "secondary"):
         note = st.text_area(
             "Note", bag.note, key=f"note.{bag.id}.{bag.revision}", placeholder="For yourself and others"
         )
         if st.button("Keep", key=f"note.keep.{bag.id}"):
             attempt(project.set_bag_note, bag.id, (note or "").strip())
+            fold("note")
             st.rerun()
 
 
 def _remove(project: Project, chosen: list[Bag]) -> None:
-    with st.popover("Remove …", icon=":material/delete:", type="tertiary"):
+    with folding_popover("Remove …", "remove", icon=":material/delete:", type="tertiary"):
         st.markdown(f"Take {count(len(chosen), 'bag')} out of the project? The files stay where they are.")
         asked = st.session_state.get("library.ask")
         if asked:
@@ -66,6 +68,7 @@ def _remove(project: Project, chosen: list[Bag]) -> None:
             try:
                 project.remove_bags([bag.id for bag in chosen], confirm=bool(asked))
                 st.session_state.pop("library.ask", None)
+                fold("remove")
             except NeedsConfirmation as question:
                 st.session_state["library.ask"] = str(question)
             st.rerun()

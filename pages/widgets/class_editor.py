@@ -12,6 +12,7 @@ import streamlit as st
 from miml_core.project import Class, NeedsConfirmation, Project
 from pages.widgets.canvas import RESERVED_KEYS
 from pages.widgets.dialogs import close_dialog
+from pages.widgets.folding import fold, folding_popover
 from pages.widgets.guard import attempt, told
 from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
 from pages.widgets.words import count, plain
@@ -83,7 +84,7 @@ def _swatch(colour: str) -> str:
 
 
 def _species_list(project: Project) -> None:
-    with st.popover("Bring a species list", icon=":material/upload_file:"):
+    with folding_popover("Bring a species list", "species", icon=":material/upload_file:"):
         st.caption("A CSV with a column `name`, and if you like `scientific_name`, `colour`, `shortcut` and `note`.")
         file = st.file_uploader("Species list", type=["csv"], key="classes.csv", label_visibility="collapsed")
         if st.button("Add its classes", disabled=file is None) and file is not None:
@@ -92,6 +93,7 @@ def _species_list(project: Project) -> None:
                 path.write_bytes(file.getbuffer())
                 result = project.import_classes(path)
             st.toast(plain(result.sentence), icon=":material/check_circle:")
+            fold("species")
             st.rerun(scope="fragment")
 
 
