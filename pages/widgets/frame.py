@@ -24,6 +24,8 @@ PAGES = {
 }
 
 _GO = "frame.go"
+_PROJECT = "frame.project"
+_OF_A_PROJECT = ("jobs.", "queue.", "library.", "segment.", "knob.", "tag.", "train.", "review.", "export.", "dialog.")
 _STYLES = Path(__file__).resolve().parents[2] / "assets" / "app.css"
 
 
@@ -39,6 +41,7 @@ def frame() -> None:
     if project is None:
         st.navigation([st.Page("welcome.py", title="Welcome", default=True)], position="hidden").run()
         return
+    _forget_other_projects(project)
     page = st.navigation(_pages(), position="top")
     if asked := st.session_state.pop(_GO, None):
         st.switch_page(f"{asked}.py")
@@ -47,6 +50,15 @@ def frame() -> None:
     with told():
         show_dialogs(project)
         job_strip(project)
+
+
+def _forget_other_projects(project: Project) -> None:
+    """Lists, filters, knobs and watched jobs belong to the project they were made for."""
+    folder = str(project.folder)
+    if st.session_state.setdefault(_PROJECT, folder) != folder:
+        for key in [key for key in st.session_state if str(key).startswith(_OF_A_PROJECT)]:
+            del st.session_state[key]
+        st.session_state[_PROJECT] = folder
 
 
 def _project_or_reason() -> Project | None:

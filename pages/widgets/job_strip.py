@@ -25,12 +25,6 @@ def job_strip(project: Project) -> None:
         st.fragment(_strip, run_every=_BUSY_SECONDS if busy else _IDLE_SECONDS)(project)
 
 
-def forget_jobs() -> None:
-    """Another project is open: what was watched in the last one is no news here."""
-    st.session_state.pop(_WATCHED, None)
-    st.session_state.pop(_OVER, None)
-
-
 def _strip(project: Project) -> None:
     with told():
         active = project.jobs(active=True)

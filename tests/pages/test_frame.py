@@ -95,3 +95,14 @@ def test_hints_guide_until_they_are_read(project, show):
     assert not [button for button in app.button if button.label == "Got it"]
     press(show(project, "train"), "No more hints")
     assert not [button for button in show(project, "library").button if button.label == "Got it"]
+
+
+def test_filters_and_watched_jobs_of_one_project_do_not_meet_another(project, pictures, show):
+    job = project.start_job("segment", {})
+    app = show(project)
+    app.text_input(key="library.search").set_value("garden_3").run()
+    project.cancel_job(job.id)
+    app.session_state["session.folder"] = str(pictures.folder)
+    app.run()
+    assert not app.exception and not app.error
+    assert list(app.dataframe[0].value["name"]) == ["meadow_1.png", "meadow_2.png"]
