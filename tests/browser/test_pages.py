@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 
 from miml_core.project import Project
 from tests.browser.board import Board
@@ -23,7 +24,7 @@ FILE = "<img src=x onerror=\"document.title='owned'\"> & 'dawn' 日出.wav"
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     project = sound_project(folder / "nasty", (12, 20), classes=NASTY)
-    shutil.copy(folder / "nasty" / "garden_1.wav", folder / "nasty" / FILE)
+    soundfile.write(folder / "nasty" / FILE, np.random.default_rng(0).normal(0, 0.01, 44_100), 44_100)
     project.add_media([folder / "nasty" / FILE])
     project.close()
     return folder
@@ -52,7 +53,8 @@ def open_in(page: Any, server: Any, home: Any) -> None:
 
 def go(page: Any, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
-    page.wait_for_url(re.compile(name.lower()))
+    if name != "Library":
+        page.wait_for_url(re.compile(name.lower()))
     if name in ("Segment", "Tag", "Review"):
         Board(page).wait("s && s.image", timeout=60)
     page.get_by_test_id("stMain").wait_for()
@@ -78,6 +80,7 @@ def test_every_page_shows_names_as_text_and_has_its_picture_taken(chromium, serv
         assert page.locator("img[onerror], .bagtag script").count() == 0, name
         assert page.title() != "owned", name
     go(page, "Tag")
+    assert FILE in page.locator(".bagtag").first.inner_text()
     shown = page.locator(".bagtag .chip .name").all_inner_texts()
     assert [name for name in NASTY if name in shown] == list(NASTY)
     go(page, "Train")
