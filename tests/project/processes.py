@@ -12,7 +12,17 @@ from typing import Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["miml_core.project.worker", "miml_core.project.tasks.training", "miml_core.instances", "tests.project.processes"]
+    [
+        "miml_core.project.worker",
+        "miml_core.project.tasks.training",
+        "miml_core.features.acoustic_kernels",
+        "miml_core.instances",
+        "miml_core.models.ored_lr",
+        "scipy.ndimage",
+        "scipy.optimize",
+        "soundfile",
+        "tests.project.processes",
+    ]
 )
 
 
