@@ -21,7 +21,7 @@ _EXPLAINED = {
     "contradicts": "The model, not knowing the tags, hears something the bag is tagged as not having: "
     "a missed tag, or a mistake.",
     "newest": "The segments found last.",
-    "class": "Everything predicted as one species, the most doubtful first.",
+    "class": "Everything predicted as one class, the most doubtful first.",
     "random": "Segments drawn by chance: checking these gives an honest accuracy.",
 }
 _NAME = "review"
@@ -36,6 +36,7 @@ Item = tuple[int, int | None]
 def choose_order(project: Project) -> tuple[str, int | None]:
     """The row that says which segments are offered; answers the order and, by species, the class."""
     sizes = project.queue_sizes()
+    titles = ORDERS if project.kind == "sound" else {**ORDERS, "class": "By class"}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         order = st.segmented_control(
             "Look at",
@@ -43,7 +44,7 @@ def choose_order(project: Project) -> tuple[str, int | None]:
             default="least_sure",
             required=True,
             key="review.order",
-            format_func=lambda one: _with_size(ORDERS[one], sizes.get(one)),
+            format_func=lambda one: _with_size(titles[one], sizes.get(one)),
             persist_state="session",
             label_visibility="collapsed",
         )
