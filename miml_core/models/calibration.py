@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,25 +25,32 @@ def log_softmax(scores: Array) -> Array:
     return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
 
-def explainable(bags: BagSet) -> NDArray[np.bool_]:
-    """(B,) bags that leave some class for their segments; one tagged as having nothing leaves none."""
-    return np.any(bags.tags >= 0, axis=1)
+def posterior_within_tags(log_prior: Array, bags: BagSet) -> Array:
+    """(N, C) the exact posterior of `posterior.py`; rows of zeros in bags that leave no class."""
+    rows = np.zeros_like(log_prior)
+    possible = _explainable(bags)
+    if possible.any():
+        inside, part = possible[bags.bag_of], bags[possible]
+        answer = bag_posterior(log_prior[inside], part.offsets, part.tags, part.labels, leak=LEAK)
+        rows[inside] = answer.probabilities
+    return rows
 
 
-def fit_temperature(scores: Array, bags: BagSet, *, seed: int = 0) -> float:
-    """The t for which softmax(scores / t) makes the bags' tags and labels most likely.
+def fit_temperature(score: Callable[[Array], Array], bags: BagSet, *, seed: int = 0) -> float:
+    """The t for which softmax(score(X) / t) makes the bags' tags and labels most likely.
 
     Found on at most 2 000 of the bags that say anything; large tag sets, which cost most and tell little more, are
     left out. One number cannot overfit, so the training bags serve.
     """
     n_required = (bags.tags > 0).sum(axis=1)
-    telling = explainable(bags) & (bags.tags < 0).any(axis=1) & (n_required <= _MOST_TAGS)
+    telling = _explainable(bags) & (bags.tags < 0).any(axis=1) & (n_required <= _MOST_TAGS)
     usable = np.flatnonzero(telling)
     if not len(usable):
         return 1.0
     chosen = np.zeros(bags.n_bags, dtype=bool)
     chosen[np.random.default_rng(seed).permutation(usable)[:_MOST_BAGS]] = True
-    scores, bags = scores[chosen[bags.bag_of]], bags[chosen]
+    bags = bags[chosen]
+    scores = score(bags.X)
     spread = float(scores.std())
     if not spread > 0:
         return 1.0
@@ -55,3 +64,8 @@ def fit_temperature(scores: Array, bags: BagSet, *, seed: int = 0) -> float:
     middle = np.log(spread)
     found = minimize_scalar(loss, bounds=(middle - 6.0, middle + 6.0), method="bounded", options={"xatol": 0.02})
     return float(np.exp(found.x))
+
+
+def _explainable(bags: BagSet) -> NDArray[np.bool_]:
+    """(B,) bags that leave some class for their segments; one tagged as having nothing leaves none."""
+    return np.any(bags.tags >= 0, axis=1)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, Progress
-from miml_core.models.calibration import LEAK, explainable, fit_temperature, log_softmax
+from miml_core.models.calibration import fit_temperature, log_softmax, posterior_within_tags
 from miml_core.models.feature_maps import (
     CentreAndShrink,
     FeatureMap,
@@ -31,7 +31,6 @@ from miml_core.models.feature_maps import (
 )
 from miml_core.models.sim_lam import USUAL_FITS, choose_lam
 from miml_core.models.sim_solvers import Aggregate, Iterate, Loss, Problem, cccp, heuristic
-from miml_core.posterior import bag_posterior
 
 Array = NDArray[np.float64]
 
@@ -134,9 +133,9 @@ class SIM(Model):
         talk = _Talk(progress, n_fits=USUAL_FITS if self._must_choose(earlier) else 0, T=self.T)
         self.lam_ = self._choose_lam(bags, X, talk, earlier)
         self.weights_, self.objective_ = self._run(problem, talk, earlier, bags.classes)
-        self.temperature_ = fit_temperature(X @ self.weights_.T, bags, seed=self.seed)
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
+        self.temperature_ = fit_temperature(self.scores, bags, seed=self.seed)
         return self
 
     def _problem(self, bags: BagSet, X: Array) -> Problem:
@@ -214,7 +213,7 @@ class SIM(Model):
         self._check_bags(bags)
         log_prior = log_softmax(self.scores(bags.X) / self.temperature_)
         if self.calibrated:
-            return _posterior(log_prior, bags)
+            return posterior_within_tags(log_prior, bags)
         log_prior[~_allowed(bags)] = -np.inf
         answered = np.isfinite(log_prior).any(axis=1)
         rows = np.zeros_like(log_prior)
@@ -265,18 +264,6 @@ def _allowed(bags: BagSet) -> NDArray[np.bool_]:
     corrected = bags.labels != UNKNOWN
     allowed[corrected] = np.arange(bags.n_classes) == bags.labels[corrected, None]
     return allowed
-
-
-def _posterior(log_prior: Array, bags: BagSet) -> Array:
-    """The exact posterior; rows of zeros in bags that leave no class."""
-    rows = np.zeros_like(log_prior)
-    possible = explainable(bags)
-    if possible.any():
-        inside = possible[bags.bag_of]
-        part = bags[possible]
-        answer = bag_posterior(log_prior[inside], part.offsets, part.tags, part.labels, leak=LEAK)
-        rows[inside] = answer.probabilities
-    return rows
 
 
 class _Talk:
