@@ -1,0 +1,165 @@
+"""Measures models on every .npz and .arff below a folder, beside the published figures.
+
+A set whose segments are not all labelled, or whose tags are not the union of its labels, is measured in variants:
+union (labelled segments only, tags made their union), filtered (labelled segments only, tags as given) and unfiltered
+(all segments in training, scored on the labelled ones). Accuracies are in per cent: transductive (fit and labelled
+with the tags known), inductive (bags held out, tags not known), mean and spread over folds by bag.
+
+examples:
+  python -m miml_core bench --data data/miml
+  python -m miml_core bench --data data/miml --models ored-lr,sim --sets hja --json figures.json
+  python -m miml_core bench --data data/miml --models ored-lr --corrections 0,1,2,5,10,20
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from miml_core.errors import BagtagError
+
+COLUMNS = {
+    "transductive": "with tags",
+    "inductive": "new bags",
+    "bag_accuracy": "bags right",
+    "hamming_loss": "Hamming",
+    "ranking_loss": "ranking",
+    "average_precision": "avg. prec.",
+    "one_error": "one-error",
+    "coverage": "coverage",
+    "key_instance_accuracy": "key segm.",
+    "seconds": "seconds",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with .npz and .arff files")
+    parser.add_argument("--models", default="", metavar="A,B", help="which models (default: all)")
+    parser.add_argument("--sets", default="", metavar="A,B", help="sets whose name holds one of these (default: all)")
+    parser.add_argument("--folds", type=int, default=10, metavar="N", help="folds by bag (default: 10; 0: none)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file as well")
+    parser.add_argument(
+        "--corrections",
+        default="",
+        metavar="0,1,2,5",
+        help="instead: reveal these shares (per cent) of the true labels and score the rest",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from miml_core.evaluation.configurations import CONFIGURATIONS, DEFAULT
+    from miml_core.evaluation.data_sets import find_sets
+
+    models = [name for name in args.models.split(",") if name] or DEFAULT
+    for name in models:
+        if name not in CONFIGURATIONS:
+            raise BagtagError(f"There is no model called {name!r}; there are {', '.join(CONFIGURATIONS)}.")
+    shares = _shares(args.corrections)
+    sets = find_sets(args.data, [word for word in args.sets.split(",") if word])
+    rows = _corrections(sets, models, shares, args) if shares else _measure(sets, models, args)
+    if args.json:
+        args.json.write_text(json.dumps({"seed": args.seed, "folds": args.folds, "rows": rows}, indent=1))
+    return 0
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        shares = [float(part) for part in text.split(",") if part]
+    except ValueError:
+        raise BagtagError(f"Corrections are shares in per cent, like 0,1,2,5; not {text!r}.") from None
+    if any(not 0 <= share < 100 for share in shares):
+        raise BagtagError("A share of corrections lies between 0 and 100 per cent.")
+    return shares
+
+
+def _measure(sets: list[Any], models: list[str], args: argparse.Namespace) -> list[dict[str, Any]]:
+    from miml_core.evaluation.benchmark import measure
+
+    pairs = [(data, name) for data in sets for name in models if _suits(data, name)]
+    rows = []
+    with _bar() as bar:
+        task = bar.add_task("", total=len(pairs) * (1 + args.folds))
+        for data, name in pairs:
+            bar.update(task, description=f"{data.name}: {name}")
+            row = measure(data, name, folds=args.folds, seed=args.seed, tick=lambda: bar.advance(task))
+            rows.append(row)
+            bar.console.print(_sentence(row), markup=False)
+    _print_table(rows)
+    return rows
+
+
+def _suits(data: Any, name: str) -> bool:
+    """Whether a model can be measured on a set: the upper bound needs true labels, the principal components one tag."""
+    if name == "supervised-lr":
+        return data.truth is not None
+    return name != "mimm-pca" or data.bags.X.shape[1] > 10
+
+
+def _corrections(
+    sets: list[Any], models: list[str], shares: list[float], args: argparse.Namespace
+) -> list[dict[str, Any]]:
+    from rich.console import Console
+    from rich.table import Table
+
+    from miml_core.evaluation.benchmark import measure_corrections
+
+    known = [data for data in sets if data.truth is not None]
+    rows = []
+    with _bar() as bar:
+        task = bar.add_task("", total=len(known) * len(models) * len(shares))
+        for data in known:
+            for name in models:
+                bar.update(task, description=f"{data.name}: {name}")
+                tick = lambda: bar.advance(task)  # noqa: E731
+                rows.append(measure_corrections(data, name, shares, seed=args.seed, tick=tick))
+    table = Table("set", "model", *(f"{share:g} %" for share in shares), title="Accuracy on what nobody corrected (%)")
+    for row in rows:
+        table.add_row(row["set"], row["model"], *(f"{value:.1f}" for value in row["accuracy_on_the_rest"].values()))
+    Console().print(table)
+    return rows
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(console=Console(stderr=True))
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    told = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row] or ["average_precision"]
+    parts = [f"{COLUMNS[key]} {_number(row, key)}" for key in told if key in row]
+    parts.append(f"{row['seconds']:.1f} s a fit")
+    return f"{row['set']}, {row['model']}: {', '.join(parts)}"
+
+
+def _number(row: dict[str, Any], key: str) -> str:
+    if key not in row:
+        return ""
+    per_cent = key in ("transductive", "inductive", "bag_accuracy")
+    text = f"{row[key]:.1f}" if per_cent or key == "seconds" else f"{row[key]:.3f}"
+    if per_cent and f"{key}_sd" in row:
+        text += f" ± {row[f'{key}_sd']:.1f}"
+    if key in row["published"]:
+        text += f" [{row['published'][key]['value']:g}]"
+    return text
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    used = [key for key in COLUMNS if any(key in row for row in rows)]
+    table = Table("set", "model", *(COLUMNS[key] for key in used), title="Ours [published]")
+    for row in rows:
+        table.add_row(row["set"], row["model"], *(escape(_number(row, key)) for key in used))
+    console = Console() if sys.stdout.isatty() else Console(width=190)
+    console.print(table)
+    sources = {figure["source"] for row in rows for figure in row["published"].values()}
+    for source in sorted(sources):
+        console.print(f"published: {source}")

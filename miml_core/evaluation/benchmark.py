@@ -1,0 +1,127 @@
+"""One model on one data set: how well it labels the segments it learnt from, and those of bags it has never seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.bags import UNKNOWN, BagSet
+from miml_core.evaluation import metrics
+from miml_core.evaluation.configurations import make, told
+from miml_core.evaluation.data_sets import DataSet
+from miml_core.evaluation.published import published
+
+Tick = Callable[[], None]
+Truth = NDArray[np.int64]
+MEASURES = ("transductive", "inductive", "ranking_loss", "average_precision", "bag_accuracy")
+
+
+def measure(data: DataSet, name: str, *, folds: int, seed: int, tick: Tick = lambda: None) -> dict[str, Any]:
+    """A row of the benchmark; `tick` is called after each fit (one, and one a fold)."""
+    row: dict[str, Any] = {"set": data.name, "model": name, "bags": data.bags.n_bags, "segments": data.bags.n_segments}
+    row |= _transductive(data, name, seed)
+    tick()
+    scores = []
+    for train, test in bag_folds(data.bags.n_bags, folds, seed):
+        scores.append(_inductive(data, name, train, test, seed))
+        tick()
+    for key in scores[0] if scores else ():
+        values = np.array([score[key] for score in scores])
+        row[key], row[f"{key}_sd"] = float(np.nanmean(values)), float(np.nanstd(values))
+    row["published"] = {
+        key: {"value": figure.value, "source": figure.source}
+        for key in MEASURES
+        if (figure := published(data.name, name, key)) is not None
+    }
+    return row
+
+
+def bag_folds(n_bags: int, folds: int, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Train and test bags of each fold, whole bags only."""
+    order = np.random.default_rng(seed).permutation(n_bags)
+    for fold in range(min(folds, n_bags) if folds > 1 else 0):
+        test = np.sort(order[fold::folds])
+        yield np.setdiff1d(order, test), test
+
+
+def _transductive(data: DataSet, name: str, seed: int) -> dict[str, float]:
+    model = make(name, data, seed)
+    began = time.perf_counter()
+    model.fit(told(name, data.bags, data.truth))
+    row = {"seconds": time.perf_counter() - began}
+    if data.truth is None:
+        return row
+    probabilities = model.annotate(data.bags)
+    n_classes = data.bags.n_classes
+    predicted = metrics.predicted_classes(probabilities, n_classes)
+    return row | {
+        "transductive": 100 * metrics.instance_accuracy(data.truth, predicted),
+        "transductive_macro_f1": 100 * metrics.macro_f1(data.truth, predicted),
+        "transductive_log_likelihood": metrics.log_likelihood(data.truth, probabilities),
+        "transductive_brier": metrics.brier_score(data.truth, probabilities),
+        "transductive_calibration_error": metrics.calibration_error(data.truth, probabilities),
+        "key_instance_accuracy": metrics.key_instance_accuracy(
+            data.truth, probabilities, data.bags.offsets, data.bags.tags
+        ),
+    }
+
+
+def _inductive(
+    data: DataSet, name: str, train: NDArray[np.int64], test: NDArray[np.int64], seed: int
+) -> dict[str, float]:
+    held_out = data.bags[test]
+    truth = None if data.truth is None else _rows(data.truth, data.bags, train)
+    model = make(name, data, seed).fit(told(name, data.bags[train], truth))
+    probabilities = model.predict_proba(held_out.X)
+    scores = model.predict_tags(held_out)
+    n_classes = held_out.n_classes
+    if n_classes == 1:
+        return {"bag_accuracy": 100 * float(((scores > 0.5) == (held_out.tags > 0)).mean())}
+    tags = metrics.union_tags(np.argmax(probabilities, axis=1), held_out.offsets, n_classes)
+    row = metrics.bag_measures(held_out.tags, scores, tags)
+    if data.truth is None:
+        return row
+    truth = _rows(data.truth, data.bags, test)
+    predicted = metrics.predicted_classes(probabilities, n_classes)
+    return row | {
+        "inductive": 100 * metrics.instance_accuracy(truth, predicted),
+        "inductive_macro_f1": 100 * metrics.macro_f1(truth, predicted),
+    }
+
+
+def _rows(values: Truth, bags: BagSet, chosen: NDArray[np.int64]) -> Truth:
+    return np.concatenate([values[bags.rows(int(bag))] for bag in chosen])
+
+
+def correct_some(data: DataSet, share: float, seed: int) -> tuple[BagSet, NDArray[np.bool_]]:
+    """Bags in which that share of the known segments is labelled truly, at random; and which ones those are.
+
+    A true class that the bag is tagged as not having is never revealed: a person would correct the tags first.
+    """
+    assert data.truth is not None
+    allowed = np.flatnonzero(data.truth >= 0)
+    allowed = allowed[data.bags.tags[data.bags.bag_of[allowed], data.truth[allowed]] >= 0]
+    order = np.random.default_rng(seed).permutation(allowed)
+    revealed = np.zeros(data.bags.n_segments, dtype=bool)
+    revealed[order[: round(share * len(order))]] = True
+    return data.bags.replace(labels=np.where(revealed, data.truth, UNKNOWN)), revealed
+
+
+def measure_corrections(
+    data: DataSet, name: str, shares: list[float], *, seed: int, tick: Tick = lambda: None
+) -> dict[str, Any]:
+    """Accuracy on the segments nobody corrected, after each share of corrections (per cent)."""
+    assert data.truth is not None
+    row: dict[str, Any] = {"set": data.name, "model": name, "accuracy_on_the_rest": {}}
+    for share in shares:
+        bags, revealed = correct_some(data, share / 100, seed)
+        probabilities = make(name, data, seed).fit(bags).annotate(bags)
+        predicted = metrics.predicted_classes(probabilities, bags.n_classes)
+        rest = np.where(revealed, UNKNOWN, data.truth)
+        row["accuracy_on_the_rest"][f"{share:g}"] = 100 * metrics.instance_accuracy(rest, predicted)
+        tick()
+    return row

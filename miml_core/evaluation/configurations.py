@@ -1,0 +1,58 @@
+"""Which model with which parameters a name in the benchmark stands for.
+
+Parameters are the constructor's own, but for two that say what the data is like: a background class where segments
+may be none of the classes, a leak where a tag may be true without a segment. No parameter looks at true labels, but
+for `supervised-lr`, which is the upper bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from miml_core.bags import BagSet
+from miml_core.errors import BagtagError
+from miml_core.evaluation.data_sets import DataSet
+from miml_core.models import MODELS, Model
+
+LEAK = 0.01
+
+CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ored-lr": ("ored-lr", {}),
+    "ored-lr-rff": ("ored-lr", {"kernel": "rff"}),
+    "ored-lr-rbf": ("ored-lr", {"kernel": "rbf"}),
+    "sim": ("sim", {}),
+    "sim-max-cccp": ("sim", {"aggregate": "max", "optimiser": "cccp"}),
+    "mimlfast": ("mimlfast", {}),
+    "gp-probit": ("gp-probit", {}),
+    "mimm": ("mimm", {}),
+    "mimm-pca": ("mimm", {"components": "gaussian-full", "pca": 10}),
+    "candidate-em": ("candidate-em", {}),
+    "majority": ("majority", {}),
+    "supervised-lr": ("supervised-lr", {}),
+}
+
+DEFAULT = [name for name in CONFIGURATIONS if name not in ("ored-lr-rbf", "sim-max-cccp", "mimm-pca")]
+
+
+def make(name: str, data: DataSet, seed: int) -> Model:
+    """The model a name stands for, for a data set."""
+    if name not in CONFIGURATIONS:
+        raise BagtagError(f"There is no model called {name!r}; there are {', '.join(CONFIGURATIONS)}.")
+    model, params = CONFIGURATIONS[name]
+    known = MODELS[model]().get_params()
+    fitting = {"seed": seed, "leak": LEAK if data.may_lack_segments else 0.0, "background": data.may_have_background}
+    if model == "mimm":
+        fitting["background"] = data.may_have_background or data.bags.n_classes == 1
+    return MODELS[model](**{**{key: value for key, value in fitting.items() if key in known}, **params})
+
+
+def told(name: str, bags: BagSet, truth: np.ndarray | None) -> BagSet:
+    """What a model learns from: for the upper bound the true labels too, where the tags allow them."""
+    if CONFIGURATIONS[name][0] != "supervised-lr" or truth is None:
+        return bags
+    tags = bags.tags.copy()
+    labelled = np.flatnonzero(truth >= 0)
+    tags[bags.bag_of[labelled], truth[labelled]] = 1
+    return bags.replace(tags=tags, labels=truth)

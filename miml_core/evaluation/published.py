@@ -1,0 +1,66 @@
+"""Figures from the papers, to stand beside ours: data, and where it is printed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Figure(NamedTuple):
+    """A published accuracy or loss (per cent for accuracies, a share for losses) and its source."""
+
+    value: float
+    source: str
+
+
+PHAM_TRANSDUCTIVE = "Pham et al. 2015, Table 5"
+PHAM_INDUCTIVE = "Pham et al. 2015, Table 3"
+PHAM_KERNEL = "Pham et al. 2015, Table 8"
+BRIGGS = "Briggs et al. 2013, transductive and inductive accuracy, rank loss"
+HUANG = "Huang et al. 2014, Table 2, Bird Song"
+FOULDS = "Foulds and Smyth 2011, Table 1, Musk1 (PCA)"
+WANG = "Wang and Pinar 2019, Table 4, mean of hja_0 to hja_12"
+
+PUBLISHED: dict[tuple[str, str, str], Figure] = {
+    ("hja_birdsong union", "ored-lr", "transductive"): Figure(88.0, PHAM_TRANSDUCTIVE),
+    ("hja_birdsong union", "ored-lr", "inductive"): Figure(72.3, PHAM_INDUCTIVE),
+    ("hja_birdsong union", "ored-lr-rff", "inductive"): Figure(72.8, PHAM_KERNEL),
+    ("hja_birdsong union", "ored-lr-rbf", "inductive"): Figure(72.8, PHAM_KERNEL),
+    ("hja_birdsong union", "sim", "transductive"): Figure(83.5, PHAM_TRANSDUCTIVE),
+    ("hja_birdsong union", "sim", "inductive"): Figure(62.7, PHAM_INDUCTIVE),
+    ("hja_birdsong union", "mimlfast", "transductive"): Figure(81.8, PHAM_TRANSDUCTIVE),
+    ("hja_birdsong union", "mimlfast", "inductive"): Figure(61.3, PHAM_INDUCTIVE),
+    ("hja_birdsong union", "supervised-lr", "inductive"): Figure(74.6, PHAM_INDUCTIVE),
+    ("hja_birdsong union", "majority", "transductive"): Figure(56.3, PHAM_TRANSDUCTIVE),
+    ("hja_birdsong filtered", "ored-lr", "transductive"): Figure(80.8, PHAM_TRANSDUCTIVE),
+    ("hja_birdsong filtered", "ored-lr", "inductive"): Figure(69.1, PHAM_INDUCTIVE),
+    ("hja_birdsong filtered", "ored-lr-rff", "inductive"): Figure(70.2, PHAM_KERNEL),
+    ("hja_birdsong filtered", "ored-lr-rbf", "inductive"): Figure(70.2, PHAM_KERNEL),
+    ("hja_birdsong filtered", "sim", "transductive"): Figure(81.5, BRIGGS),
+    ("hja_birdsong filtered", "sim", "inductive"): Figure(61.8, BRIGGS),
+    ("hja_birdsong filtered", "sim-max-cccp", "transductive"): Figure(81.6, BRIGGS),
+    ("hja_birdsong filtered", "sim-max-cccp", "inductive"): Figure(60.7, BRIGGS),
+    ("hja_birdsong filtered", "mimlfast", "transductive"): Figure(78.3, PHAM_TRANSDUCTIVE),
+    ("hja_birdsong filtered", "mimlfast", "inductive"): Figure(60.5, PHAM_INDUCTIVE),
+    ("hja_birdsong filtered", "mimlfast", "ranking_loss"): Figure(0.036, HUANG),
+    ("hja_birdsong filtered", "mimlfast", "average_precision"): Figure(0.921, HUANG),
+    ("hja_birdsong filtered", "majority", "transductive"): Figure(51.6, PHAM_TRANSDUCTIVE),
+    ("hja_birdsong unfiltered", "sim", "transductive"): Figure(81.0, BRIGGS),
+    ("hja_birdsong unfiltered", "sim", "inductive"): Figure(55.6, BRIGGS),
+    ("letter_frost", "ored-lr", "transductive"): Figure(91.5, PHAM_TRANSDUCTIVE),
+    ("letter_frost", "ored-lr", "inductive"): Figure(71.3, PHAM_INDUCTIVE),
+    ("letter_frost", "ored-lr-rff", "inductive"): Figure(74.0, PHAM_KERNEL),
+    ("letter_frost", "ored-lr-rbf", "inductive"): Figure(74.0, PHAM_KERNEL),
+    ("letter_frost", "sim", "transductive"): Figure(77.3, PHAM_TRANSDUCTIVE),
+    ("letter_frost", "sim", "inductive"): Figure(58.1, PHAM_INDUCTIVE),
+    ("letter_frost", "mimlfast", "transductive"): Figure(75.8, PHAM_TRANSDUCTIVE),
+    ("letter_frost", "mimlfast", "inductive"): Figure(58.9, PHAM_INDUCTIVE),
+    ("letter_frost", "supervised-lr", "inductive"): Figure(72.7, PHAM_INDUCTIVE),
+    ("musk1", "mimm-pca", "bag_accuracy"): Figure(89.1, FOULDS),
+    ("hja_birdsong filtered", "gp-probit", "each_auc"): Figure(0.778, WANG),
+    ("hja_birdsong filtered", "gp-probit", "each_log_likelihood"): Figure(-0.069, WANG),
+}
+
+
+def published(data_set: str, configuration: str, measure: str) -> Figure | None:
+    """The figure of a paper for a set, a model and a measure, if one is printed."""
+    return PUBLISHED.get((data_set, configuration, measure))
