@@ -37,26 +37,21 @@ def trace(mask: NDArray[np.bool_]) -> list[Ring]:
 def simplify(ring: Ring, tolerance: float) -> Ring:
     """The ring with fewer points, none of the dropped ones further than `tolerance` away (Douglas and Peucker).
 
-    Works on all pieces of a level at once. A ring that would collapse is returned as it is.
+    A ring that would collapse is returned as it is. Plain loops: rings are short, and arrays cost more than they save.
     """
     if tolerance <= 0 or len(ring) <= 4:
         return ring
-    closed = np.vstack([ring, ring[:1]])
+    points = [*ring.tolist(), ring[0].tolist()]
     far = int(np.argmax(((ring - ring[0]) ** 2).sum(axis=1)))
-    keep = np.zeros(len(closed), dtype=bool)
-    keep[[0, far, len(ring)]] = True
-    while True:
-        ends = np.flatnonzero(keep)
-        distance = _distances(closed, ends)
-        pieces = np.searchsorted(ends, np.arange(len(closed)), side="right") - 1
-        order = np.lexsort((distance, pieces))
-        last = np.flatnonzero(np.diff(pieces[order], append=len(ends)))
-        furthest = order[last]
-        furthest = furthest[distance[furthest] > tolerance]
-        if not len(furthest):
-            break
-        keep[furthest] = True
-    simple = closed[:-1][keep[:-1]]
+    keep = {0, far}
+    pieces = [(0, far), (far, len(ring))]
+    while pieces:
+        start, stop = pieces.pop()
+        furthest, distance2 = _furthest(points, start, stop)
+        if distance2 > tolerance**2:
+            keep.add(furthest)
+            pieces += [(start, furthest), (furthest, stop)]
+    simple = ring[sorted(keep)]
     return simple if len(simple) >= 3 and abs(signed_area(simple)) >= 0.5 else ring
 
 
@@ -133,16 +128,21 @@ def _directed(corners: NDArray[np.int64], mask: NDArray[np.bool_]) -> Ring:
     return ring
 
 
-def _distances(points: Ring, ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Distance of every point to the straight piece between the two of `ends` around it; 0 at the ends."""
-    piece = np.clip(np.searchsorted(ends, np.arange(len(points)), side="right") - 1, 0, len(ends) - 2)
-    start, stop = points[ends[piece]], points[ends[piece + 1]]
-    along = stop - start
-    length2 = np.maximum((along**2).sum(axis=1), 1e-12)
-    share = np.clip(((points - start) * along).sum(axis=1) / length2, 0, 1)
-    distance = np.sqrt(((points - start - share[:, None] * along) ** 2).sum(axis=1))
-    distance[ends] = 0
-    return distance
+def _furthest(points: list[list[float]], start: int, stop: int) -> tuple[int, float]:
+    """The point between two others that is furthest from the straight piece joining them, and its distance squared."""
+    (x0, y0), (x1, y1) = points[start], points[stop]
+    along_x, along_y = x1 - x0, y1 - y0
+    length2 = along_x * along_x + along_y * along_y or 1.0
+    furthest, most = start, 0.0
+    for number in range(start + 1, stop):
+        x, y = points[number]
+        x, y = x - x0, y - y0
+        share = min(max((x * along_x + y * along_y) / length2, 0.0), 1.0)
+        off_x, off_y = x - share * along_x, y - share * along_y
+        distance2 = off_x * off_x + off_y * off_y
+        if distance2 > most:
+            furthest, most = number, distance2
+    return furthest, most
 
 
 def _crossings(start: Ring, stop: Ring, height: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
