@@ -31,6 +31,8 @@ COLUMNS = {
     "one_error": "one-error",
     "coverage": "coverage",
     "key_instance_accuracy": "key segm.",
+    "each_auc": "AUC each",
+    "each_log_likelihood": "log lik. each",
     "seconds": "seconds",
 }
 
@@ -131,7 +133,8 @@ def _bar() -> Any:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    told = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row] or ["average_precision"]
+    told: list[str] = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row]
+    told = told or ["average_precision"]
     parts = [f"{COLUMNS[key]} {_number(row, key)}" for key in told if key in row]
     parts.append(f"{row['seconds']:.1f} s a fit")
     return f"{row['set']}, {row['model']}: {', '.join(parts)}"

@@ -14,10 +14,14 @@ from miml_core.evaluation import metrics
 from miml_core.evaluation.configurations import make, told
 from miml_core.evaluation.data_sets import DataSet
 from miml_core.evaluation.published import published
+from miml_core.models.gp_probit import GPProbit
 
 Tick = Callable[[], None]
 Truth = NDArray[np.int64]
-MEASURES = ("transductive", "inductive", "ranking_loss", "average_precision", "bag_accuracy")
+MEASURES = (
+    *("transductive", "inductive", "ranking_loss", "average_precision", "bag_accuracy"),
+    *("each_auc", "each_log_likelihood"),
+)
 
 
 def measure(data: DataSet, name: str, *, folds: int, seed: int, tick: Tick = lambda: None) -> dict[str, Any]:
@@ -87,6 +91,8 @@ def _inductive(
         return row
     truth = _rows(data.truth, data.bags, test)
     predicted = metrics.predicted_classes(probabilities, n_classes)
+    if isinstance(model, GPProbit):
+        row |= metrics.one_against_rest(truth, model.predict_each(held_out.X))
     return row | {
         "inductive": 100 * metrics.instance_accuracy(truth, predicted),
         "inductive_macro_f1": 100 * metrics.macro_f1(truth, predicted),

@@ -98,7 +98,7 @@ def test_the_command_writes_its_figures(tmp_path, capsys):
 
 
 def test_what_cannot_be_measured_is_said_in_a_sentence(tmp_path, capsys):
-    with pytest.raises(BagtagError, match="no .npz or .arff"):
+    with pytest.raises(BagtagError, match=r"no \.npz or \.arff"):
         find_sets(tmp_path)
     write_set(tmp_path / "a.npz", unlabelled=False)
     assert main(["bench", "--data", str(tmp_path), "--models", "oracle"]) == 1
