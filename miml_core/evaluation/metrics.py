@@ -56,13 +56,15 @@ def one_against_rest(truth: ArrayLike, each: ArrayLike) -> dict[str, float]:
     """Each class as a binary problem of its own, averaged over classes (Wang and Pinar 2019, section 4)."""
     from sklearn.metrics import roc_auc_score
 
-    truth, each = _known(truth, each)
-    each = np.clip(each, 1e-12, 1 - 1e-12)
-    is_class = truth[:, None] == np.arange(each.shape[1])
+    known, p = _known(truth, each)
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    is_class = known[:, None] == np.arange(p.shape[1])
     mixed = np.flatnonzero(is_class.any(axis=0) & ~is_class.all(axis=0))
+    areas = [roc_auc_score(is_class[:, c], p[:, c]) for c in mixed]
+    log_likelihoods = np.where(is_class, np.log(p), np.log1p(-p))
     return {
-        "each_auc": float(np.mean([roc_auc_score(is_class[:, c], each[:, c]) for c in mixed])) if len(mixed) else np.nan,
-        "each_log_likelihood": float(np.where(is_class, np.log(each), np.log1p(-each)).mean()),
+        "each_auc": float(np.mean(areas)) if areas else float("nan"),
+        "each_log_likelihood": float(log_likelihoods.mean()),
     }
 
 
