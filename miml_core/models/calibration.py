@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,41 @@ def fit_temperature(score: Callable[[Array], Array], bags: BagSet, *, seed: int 
     middle = np.log(spread)
     found = minimize_scalar(loss, bounds=(middle - 6.0, middle + 6.0), method="bounded", options={"xatol": 0.02})
     return float(np.exp(found.x))
+
+
+def fit_tag_curve(scores: Array, tags: NDArray[np.int8], *, through_zero: bool = False) -> tuple[float, float]:
+    """Slope (above 0) and offset of the logistic curve that turns bag scores into tag probabilities.
+
+    Platt's targets, a little short of 0 and 1, keep the slope finite where the scores separate the tags. `through_zero`
+    holds the offset at 0, for scores whose sign already says whether the tag is there.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    known = tags != 0
+    x, present = scores[known], tags[known] > 0
+    spread = float(x.std()) if len(x) else 0.0
+    if not spread > 0:
+        return 1.0, 0.0
+    n_present, n_absent = int(present.sum()), int((~present).sum())
+    target = np.where(present, (n_present + 1) / (n_present + 2), 1 / (n_absent + 2))
+    x = x / spread
+
+    def loss(place: Array) -> tuple[float, Array]:
+        slope, offset = np.exp(place[0]), 0.0 if through_zero else place[1]
+        logit = slope * x + offset
+        error = expit(logit) - target
+        value = float((np.logaddexp(0.0, logit) - target * logit).mean())
+        return value, np.array([slope * (error * x).mean(), 0.0 if through_zero else error.mean()])
+
+    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-5.0, 5.0), (-50.0, 50.0)]).x
+    return float(np.exp(found[0]) / spread), 0.0 if through_zero else float(found[1])
+
+
+def tag_curve(scores: Array, curve: Sequence[float] | Array) -> Array:
+    """Probabilities by the curve of `fit_tag_curve`; they rank as the scores do."""
+    logit = np.clip(curve[0] * scores + curve[1], -500.0, 500.0)
+    return 1.0 / (1.0 + np.exp(-logit))
 
 
 def _explainable(bags: BagSet) -> NDArray[np.bool_]:

@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, Progress
-from miml_core.models.calibration import fit_temperature, log_softmax, posterior_within_tags
+from miml_core.models.calibration import (
+    fit_tag_curve,
+    fit_temperature,
+    log_softmax,
+    posterior_within_tags,
+    tag_curve,
+)
 from miml_core.models.corrections import BagsAlone, as_bags_alone
 from miml_core.models.feature_maps import Standardise, pack, unpack
 from miml_core.models.mimlfast_training import MAX_TESTS, Settings, Trained, Weights, train
@@ -55,6 +61,8 @@ class MIMLFast(Model):
         Ranking loss of held-out bags as training went on.
     temperature_ : float
         Scores divided by this are the logits under which the bags' tags are most likely.
+    tag_slope_ : float
+        Bag scores times this are the logits of the tags.
     """
 
     name: ClassVar[str] = "mimlfast"
@@ -65,6 +73,7 @@ class MIMLFast(Model):
     K_: int
     curve_: Array
     temperature_: float
+    tag_slope_: float
 
     def __init__(
         self,
@@ -104,6 +113,7 @@ class MIMLFast(Model):
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.temperature_ = fit_temperature(self.scores, bags, seed=self.seed)
+        self.tag_slope_ = fit_tag_curve(self.bag_scores(bags), bags.tags, through_zero=True)[0]
         return self
 
     def _train(self, X: Single, alone: BagsAlone, earlier: MIMLFast | None, classes: list[str], talk: _Talk) -> Trained:
@@ -175,11 +185,15 @@ class MIMLFast(Model):
         self._check_bags(bags)
         return posterior_within_tags(log_softmax(self.scores(bags.X) / self.temperature_), bags)
 
-    def predict_tags(self, bags: BagSet) -> Array:
-        """(B, C) how far each tag is ranked above the dummy label; the predicted tag set is where this is above 0."""
+    def bag_scores(self, bags: BagSet) -> Array:
+        """(B, C) how far each label is ranked above the dummy label, f_l(X) - f_dummy(X)."""
         self._check_bags(bags)
         scores = np.maximum.reduceat(self._weights.scores(self._see(bags.X)), bags.offsets[:-1], axis=0)
         return scores[:, :-1] - scores[:, -1:]
+
+    def predict_tags(self, bags: BagSet) -> Array:
+        """Probability of each tag, above one half where its label is ranked above the dummy: the paper's tag set."""
+        return tag_curve(self.bag_scores(bags), (self.tag_slope_, 0.0))
 
     def key_instances(self, bags: BagSet) -> NDArray[np.int64]:
         """(B, C) the row of `bags.X` that speaks most for each tag: why the clip is tagged Wren.

@@ -18,7 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, Progress
-from miml_core.models.calibration import fit_temperature, log_softmax, posterior_within_tags
+from miml_core.models.calibration import (
+    fit_tag_curve,
+    fit_temperature,
+    log_softmax,
+    posterior_within_tags,
+    tag_curve,
+)
 from miml_core.models.feature_maps import (
     CentreAndShrink,
     FeatureMap,
@@ -73,6 +79,8 @@ class SIM(Model):
         Eq. 11 after each.
     temperature_ : float
         Scores divided by this are the logits under which the bags' tags are most likely.
+    tag_curve_ : (2,)
+        Slope and offset of the logistic curve from bag scores to tag probabilities.
     """
 
     name: ClassVar[str] = "sim"
@@ -82,6 +90,7 @@ class SIM(Model):
     lam_: float
     objective_: Array
     temperature_: float
+    tag_curve_: Array
 
     def __init__(
         self,
@@ -136,6 +145,7 @@ class SIM(Model):
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.temperature_ = fit_temperature(self.scores, bags, seed=self.seed)
+        self.tag_curve_ = np.array(fit_tag_curve(self.bag_scores(bags), bags.tags))
         return self
 
     def _problem(self, bags: BagSet, X: Array) -> Problem:
@@ -220,8 +230,8 @@ class SIM(Model):
         rows[answered] = np.exp(log_softmax(log_prior[answered]))
         return rows
 
-    def predict_tags(self, bags: BagSet) -> Array:
-        """Bag scores F_c, eq. 6 or eq. 8, which rank the tags of a bag."""
+    def bag_scores(self, bags: BagSet) -> Array:
+        """(B, C) F_c of bags, eq. 6 or eq. 8."""
         self._check_bags(bags)
         scores = self.scores(bags.X)
         top = np.maximum.reduceat(scores, bags.offsets[:-1], axis=0)
@@ -230,6 +240,10 @@ class SIM(Model):
         weights = np.exp(scores - top[bags.bag_of])
         total = np.add.reduceat(weights, bags.offsets[:-1], axis=0)
         return np.add.reduceat(weights * scores, bags.offsets[:-1], axis=0) / total
+
+    def predict_tags(self, bags: BagSet) -> Array:
+        """Probability of each tag: the bag scores, in their order, on a logistic curve fitted to the training bags."""
+        return tag_curve(self.bag_scores(bags), self.tag_curve_)
 
     # files and checks
 

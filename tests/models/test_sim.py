@@ -281,10 +281,32 @@ def test_the_temperature_makes_the_tags_likely(fitted):
 def test_tags_are_scored_by_the_support_instance(fitted, aggregate):
     _, bags, _ = fitted
     model = SIM(lam=1e-4, aggregate=aggregate).fit(bags)
-    predicted = model.predict_tags(bags)
+    predicted = model.bag_scores(bags)
     problem = Problem.of(bags, model.scores(bags.X), "rank", aggregate)
     for bag, c in np.ndindex(5, 4):
         assert predicted[bag, c] == pytest.approx(plain_support(problem, bag, c, np.eye(4))[c])
+
+
+def test_tag_probabilities_rank_as_scores_do_and_fit_the_tags(fitted):
+    model, bags, _ = fitted
+    scores, probabilities = model.bag_scores(bags).ravel(), model.predict_tags(bags).ravel()
+    assert (np.diff(probabilities[np.argsort(scores)]) >= 0).all()
+    present = (bags.tags > 0).ravel()
+    assert probabilities.mean() == pytest.approx(present.mean(), abs=0.02)
+    assert ((probabilities > 0.5) == present).mean() > 0.8
+
+
+def test_the_tag_curve_is_the_best_logistic_one():
+    from miml_core.models.calibration import fit_tag_curve, tag_curve
+
+    rng = np.random.default_rng(0)
+    scores = 50 * rng.standard_normal((4000, 3))
+    tags = np.where(rng.random(scores.shape) < 1 / (1 + np.exp(-(0.05 * scores - 1))), 1, -1).astype(np.int8)
+    slope, offset = fit_tag_curve(scores, tags)
+    assert slope == pytest.approx(0.05, rel=0.05) and offset == pytest.approx(-1, abs=0.1)
+    assert fit_tag_curve(scores, tags, through_zero=True)[1] == 0.0
+    separated = fit_tag_curve(scores, np.where(scores > 0, 1, -1).astype(np.int8))
+    assert np.isfinite(tag_curve(scores * 1e6, separated)).all()
 
 
 def test_cccp_with_softmax_is_refused_with_the_reason():
