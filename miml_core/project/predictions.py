@@ -8,7 +8,8 @@ meanwhile has to wait.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,9 @@ from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import runs as runs_table
 from miml_core.project.store import Store
 
-_BAGS_AT_ONCE = 200
+_FIRST_TURN = 50
+_TURN_SECONDS = 0.2
+"""How long a bulk writer may keep others waiting."""
 _STORED = "<f2"
 """Half precision: three digits are plenty on screen, and a run of 800 000 segments stays small."""
 
@@ -69,6 +72,17 @@ def columns_of(connection: Connection, run: Row[Any]) -> Columns:
 # writing
 
 
+def in_short_turns(n: int) -> Iterator[range]:
+    """Ranges that cover 0 to `n`, each as long as takes the caller about `_TURN_SECONDS`."""
+    start, size = 0, _FIRST_TURN
+    while start < n:
+        began = time.monotonic()
+        yield range(start, min(start + size, n))
+        start += size
+        pace = _TURN_SECONDS / max(time.monotonic() - began, 1e-3)
+        size = max(10, int(size * min(max(pace, 0.5), 1.5)))
+
+
 def write(
     store: Store,
     run_id: int,
@@ -82,14 +96,13 @@ def write(
     """Store the blocks of a run, and the lines too if it is the current one."""
     with store.read() as connection:
         current = current_run(connection)
-    for start in range(0, len(index.bag_ids), _BAGS_AT_ONCE):
-        places = range(start, min(start + _BAGS_AT_ONCE, len(index.bag_ids)))
+    for places in in_short_turns(len(index.bag_ids)):
         with store.write() as connection:
             _write_blocks(connection, run_id, index, places, posterior, free, tag_probabilities)
             if current is not None and current.id == run_id:
                 _write_lines(connection, current, [int(index.bag_ids[place]) for place in places])
         if tick is not None:
-            tick(places[-1] + 1, len(index.bag_ids))
+            tick(places.stop, len(index.bag_ids))
     return int(index.offsets[-1])
 
 
@@ -98,11 +111,11 @@ def summarise_all(store: Store, *, tick: Callable[[int, int], None] | None = Non
     with store.read() as connection:
         run = current_run(connection)
         everything = list(connection.execute(select(bags_table.c.id).order_by(bags_table.c.id)).scalars())
-    for start in range(0, len(everything), _BAGS_AT_ONCE):
+    for places in in_short_turns(len(everything)):
         with store.write() as connection:
-            _write_lines(connection, run, everything[start : start + _BAGS_AT_ONCE])
+            _write_lines(connection, run, everything[places.start : places.stop])
         if tick is not None:
-            tick(min(start + _BAGS_AT_ONCE, len(everything)), len(everything))
+            tick(places.stop, len(everything))
     with store.write() as connection:
         settings.put(connection, "summarised_run", None if run is None else run.id)
         revisions.advance(connection, changed_topics=["runs"])
@@ -268,15 +281,18 @@ def _write_blocks(
 
 
 def _write_lines(connection: Connection, run: Row[Any] | None, bag_ids: Sequence[int]) -> None:
+    """Lines are changed in place: their order in the random sample, and its index, stay what they were."""
     chosen = {"bags": json.dumps(list(bag_ids))}
-    connection.execute(text(f"DELETE FROM predictions WHERE bag_id {_CHOSEN}"), chosen)
+    lines: list[tuple[Any, ...]] = []
     if run is not None:
         found = connection.execute(
             text(f"SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id {_CHOSEN}"), {**chosen, "run": run.id}
         ).all()
         lines = _with_people(connection, chosen, _lines(columns_of(connection, run), found))
-        if lines:
-            connection.exec_driver_sql(_PUT_LINE, lines)
+    stale = f"DELETE FROM predictions WHERE bag_id {_CHOSEN} AND segment_id NOT IN (SELECT value FROM json_each(:kept))"
+    connection.execute(text(stale), {**chosen, "kept": json.dumps([line[0] for line in lines])})
+    if lines:
+        connection.exec_driver_sql(_PUT_LINE, lines)
     counters.refresh_bags(connection, bag_ids)
 
 
@@ -284,6 +300,9 @@ _CHOSEN = "IN (SELECT value FROM json_each(:bags))"
 _PUT_LINE = """
     INSERT INTO predictions (segment_id, bag_id, top, probability, margin, free_top, free_probability, shuffle,
       contradiction, reviewed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (segment_id) DO UPDATE SET top = excluded.top, probability = excluded.probability,
+      margin = excluded.margin, free_top = excluded.free_top, free_probability = excluded.free_probability,
+      contradiction = excluded.contradiction
     """
 
 
