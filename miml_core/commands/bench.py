@@ -95,9 +95,13 @@ def _measure(sets: list[Any], models: list[str], args: argparse.Namespace) -> li
 
 
 def _suits(data: Any, name: str) -> bool:
-    """Whether a model can be measured on a set: the upper bound needs true labels, the principal components one tag."""
+    """Whether a model can be measured on a set: the upper bound needs true labels, the principal components one tag,
+    a ranking of tags more than one.
+    """
     if name == "supervised-lr":
         return data.truth is not None
+    if name.startswith("sim"):
+        return data.bags.n_classes > 1
     return name != "mimm-pca" or data.bags.X.shape[1] > 10
 
 

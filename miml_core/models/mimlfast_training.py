@@ -8,7 +8,7 @@ loss .036 against .028 on HJA); and training ends when ten tests in a row bring 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from miml_core.models import mimlfast_kernels
 from miml_core.models.corrections import BagsAlone
 
 Array = NDArray[np.float32]
+Bags = NDArray[np.int64]
 Report = Callable[[float], bool]
 """Told the held-out ranking loss of every test; a true answer stops the training."""
 
@@ -28,6 +29,8 @@ _STEPS_PER_TEST = (2_000, 20_000)
 _SNAPSHOTS_PER_TEST = 10
 _AVERAGED_SNAPSHOTS = 50
 _ROWS_AT_ONCE = 10_000
+_FEWEST_BAGS, _MOST_BAGS = 60, 2000
+N_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,16 @@ class Trained:
 
 
 def train(
-    X: Array, bags: BagsAlone, start: Weights, settings: Settings, rng: np.random.Generator, report: Report
+    X: Array,
+    bags: BagsAlone,
+    held_out: Bags,
+    start: Weights,
+    settings: Settings,
+    rng: np.random.Generator,
+    report: Report,
 ) -> Trained:
     """Steps until the ranking loss of held-out bags no longer falls; `start` stays as it is."""
-    learnt, held_out = _hold_out(bags, rng)
+    learnt = np.setdiff1d(np.flatnonzero((bags.tags != 0).any(axis=1)), held_out)
     test = _Test(X, bags, held_out)
     n_labels = int((bags.tags[learnt] > 0).sum()) + len(learnt)
     steps = int(np.clip(n_labels, *_STEPS_PER_TEST)) // _SNAPSHOTS_PER_TEST
@@ -121,21 +130,37 @@ def train(
     return best
 
 
-def _hold_out(bags: BagsAlone, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Bags to learn from, and a tenth of those that have an order (at least 20) to test on; none if there are few."""
-    known = (bags.tags != 0).any(axis=1)
-    ordered = np.flatnonzero((bags.tags > 0).any(axis=1) & (bags.tags < 0).any(axis=1))
-    if len(ordered) < 60:
-        return np.flatnonzero(known), ordered[:0]
-    held_out = np.sort(rng.permutation(ordered)[: max(20, len(ordered) // 10)])
-    known[held_out] = False
-    return np.flatnonzero(known), held_out
+def some_bags(bags: BagsAlone, rng: np.random.Generator) -> Bags:
+    """A tenth of the bags that have an order of tags, at least 20, to stop the training by; none if there are few."""
+    ordered = _ordered(bags)
+    if len(ordered) < _FEWEST_BAGS:
+        return ordered[:0]
+    return np.sort(rng.permutation(ordered)[: max(20, len(ordered) // 10)])
+
+
+def folds(bags: BagsAlone, seed: int) -> list[Bags]:
+    """At most `_MOST_BAGS` bags that have an order of tags, in three parts; none if there are few."""
+    ordered = _ordered(bags)
+    if len(ordered) < _FEWEST_BAGS:
+        return []
+    return np.array_split(np.random.default_rng(seed).permutation(ordered)[:_MOST_BAGS], N_FOLDS)
+
+
+def only(bags: BagsAlone, chosen: Bags) -> BagsAlone:
+    """The same bags with the tags of all others forgotten."""
+    tags = np.zeros_like(bags.tags)
+    tags[chosen] = bags.tags[chosen]
+    return replace(bags, tags=tags)
+
+
+def _ordered(bags: BagsAlone) -> Bags:
+    return np.flatnonzero((bags.tags > 0).any(axis=1) & (bags.tags < 0).any(axis=1))
 
 
 class _Test:
     """The ranking loss of held-out bags."""
 
-    def __init__(self, X: Array, bags: BagsAlone, held_out: NDArray[np.int64]) -> None:
+    def __init__(self, X: Array, bags: BagsAlone, held_out: Bags) -> None:
         sizes = np.diff(bags.offsets)[held_out]
         self.starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(held_out) else np.zeros(0, dtype=np.int64)
         rows = [np.arange(bags.offsets[bag], bags.offsets[bag + 1]) for bag in held_out]

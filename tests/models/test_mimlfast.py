@@ -5,10 +5,10 @@ import pytest
 
 from miml_core import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.models import MODELS, load_model, mimlfast, mimlfast_kernels
+from miml_core.models import MODELS, load_model, mimlfast, mimlfast_kernels, mimlfast_training
 from miml_core.models.corrections import as_bags_alone
 from miml_core.models.mimlfast import MIMLFast
-from miml_core.models.mimlfast_training import PATIENCE, Settings, Weights, train
+from miml_core.models.mimlfast_training import PATIENCE, Settings, Weights, folds, some_bags, train
 
 
 def random_bags(seed=0, n_bags=100, n_classes=4, n_features=5, noise=0.7):
@@ -114,7 +114,8 @@ def test_training_stops_when_held_out_bags_gain_no_more():
     rng = np.random.default_rng(0)
     start = Weights.random(5, 4, 10, 1, rng)
     kept = start.copy()
-    done = train(X, alone, start, Settings(C=10.0, gamma0=0.01, eta=1e-5), rng, lambda loss: False)
+    settings = Settings(C=10.0, gamma0=0.01, eta=1e-5)
+    done = train(X, alone, some_bags(alone, rng), start, settings, rng, lambda loss: False)
     assert PATIENCE < len(done.curve) < 100
     assert done.ranking_loss == min(done.curve)
     assert min(done.curve[-PATIENCE:]) >= 0.99 * min(done.curve[:-PATIENCE])
@@ -203,24 +204,29 @@ def test_sub_concepts_help_a_class_of_two_kinds():
     assert set(shown[0::3]).isdisjoint(shown[1::3])
 
 
-def test_many_bags_choose_K_on_some_of_them(monkeypatch):
-    monkeypatch.setattr(mimlfast, "_BAGS_TO_CHOOSE_K", 70)
-    told = []
+def test_K_is_chosen_on_a_bounded_number_of_bags(monkeypatch):
     bags, _ = random_bags()
+    alone = as_bags_alone(bags)
+    assert sum(map(len, folds(alone, 0))) == np.count_nonzero((bags.tags < 0).any(axis=1))
+    monkeypatch.setattr(mimlfast_training, "_MOST_BAGS", 40)
+    assert sum(map(len, folds(alone, 0))) == 40
+    told = []
     MIMLFast().fit(bags, progress=lambda step, of, info: told.append((step, of)))
-    assert told[-1][1] == (len(mimlfast.TRIED_K) + 1) * 100 and told[-1][0] > 300
+    assert {of for _, of in told} == {1000} and 900 < told[-1][0] <= 1000
+    assert [step for step, _ in told] == sorted(step for step, _ in told)
 
 
 def test_progress_stops_and_cancels():
     bags, _ = random_bags()
     told = []
 
-    def stop_at_three(step, of, info):
+    def stop_after_three(step, of, info):
         told.append((step, of, info["ranking_loss"]))
-        return len(told) == 3
+        return len(told) >= 3
 
-    model = MIMLFast().fit(bags, progress=stop_at_three)
+    model = MIMLFast(K=1).fit(bags, progress=stop_after_three)
     assert [step for step, _, _ in told] == [1, 2, 3] and len(model.curve_) == 3
+    assert len(MIMLFast().fit(bags, progress=stop_after_three).curve_) == 1
     assert np.isfinite(model.annotate(bags)).all()
 
     class Cancelled(Exception):
