@@ -1,0 +1,141 @@
+"""BagSet: what it holds, how it is cut and joined, what it reads, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from miml_core import BACKGROUND, UNKNOWN, BagSet, BagtagError
+
+
+def make(**changes):
+    values = {
+        "X": np.arange(12.0).reshape(6, 2),
+        "offsets": [0, 1, 3, 6],
+        "tags": [[1, -1], [0, 1], [-1, -1]],
+        "classes": ["wren", "robin"],
+        "labels": [0, UNKNOWN, 1, BACKGROUND, UNKNOWN, UNKNOWN],
+    }
+    return BagSet(**{**values, **changes})
+
+
+def test_what_it_holds():
+    bags = make()
+    assert (bags.n_bags, bags.n_segments, bags.n_classes) == (3, 6, 2)
+    assert bags.bag_of.tolist() == [0, 1, 1, 2, 2, 2]
+    assert bags.rows(1) == slice(1, 3)
+    assert (make(labels=None).labels == UNKNOWN).all()
+
+
+@pytest.mark.parametrize("chosen", [[2, 0], np.array([True, False, True]), slice(1, None)])
+def test_slices_are_whole_bags_in_the_order_asked_for(chosen):
+    bags = make(names=["a", "b", "c"])
+    part = bags[chosen]
+    numbers = np.arange(3)[chosen]
+    assert part.names == [bags.names[number] for number in numbers]
+    for place, number in enumerate(numbers):
+        assert (part.X[part.rows(place)] == bags.X[bags.rows(number)]).all()
+        assert (part.labels[part.rows(place)] == bags.labels[bags.rows(number)]).all()
+        assert (part.tags[place] == bags.tags[number]).all()
+
+
+def test_parts_put_together_are_the_whole():
+    bags = make()
+    whole = BagSet.concatenate([bags[:1], bags[1:]])
+    for name in ("X", "offsets", "tags", "labels"):
+        assert (getattr(whole, name) == getattr(bags, name)).all()
+    with pytest.raises(BagtagError, match="different classes"):
+        BagSet.concatenate([bags, make(classes=["wren", "owl"])])
+
+
+def test_a_split_is_by_bag_and_the_same_for_the_same_seed():
+    bags = make(names=["a", "b", "c"])
+    train, test = bags.split(0.6, seed=5)
+    assert sorted(train.names + test.names) == ["a", "b", "c"]
+    assert bags.split(0.6, seed=5)[0].names == train.names
+    with pytest.raises(BagtagError, match="share"):
+        bags.split(1.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"X": np.where(np.arange(12).reshape(6, 2) == 7, np.nan, 1.0)}, r"Feature 1 of segment 0 of bag 2"),
+        ({"X": np.where(np.arange(12).reshape(6, 2) == 2, np.inf, 1.0)}, r"segment 0 of bag 1"),
+        ({"offsets": [0, 3, 3, 6]}, r"bag 1 has no segments"),
+        ({"offsets": [0, 1, 3, 5]}, r"end of bag 2"),
+        ({"tags": [[1, -1], [0, 3], [-1, -1]]}, r"bag 1 is neither"),
+        ({"tags": [[1, -1], [0, 1]]}, r"\(3, 2\)"),
+        ({"labels": [0, 7, -1, -1, -1, -1]}, r"Label 7 of segment 0 of bag 1"),
+        ({"labels": [1, -1, -1, -1, -1, -1]}, r"segment 0 of bag 0 is labelled 'robin'|Segment 0 of bag 0 is labelled"),
+        ({"labels": [0, 1]}, r"one label a segment"),
+        ({"classes": ["wren", "wren"]}, r"same name"),
+        ({"X": np.zeros(6)}, r"table of segments"),
+        ({"offsets": [0]}, r"at least one bag"),
+    ],
+)
+def test_bad_input_is_refused_by_name(changes, said):
+    with pytest.raises(BagtagError, match=said):
+        make(**changes)
+
+
+def test_messages_use_the_names_of_bags():
+    with pytest.raises(BagtagError, match=r"dawn\.wav"):
+        make(names=["a", "dawn.wav", "c"], labels=[0, 7, -1, -1, -1, -1])
+
+
+def test_npz_in_the_benchmark_layout(tmp_path):
+    np.savez(
+        tmp_path / "a.npz",
+        X=np.ones((3, 2), np.float32),
+        bag_id=np.array([0, 0, 1], np.int32),
+        bag_label_matrix=np.array([[1, 0], [0, 0]], np.uint8),
+        instance_label=np.array([0, -1, 1], np.int32),
+        class_names=np.array(["wren", "robin"]),
+    )
+    bags = BagSet.from_npz(tmp_path / "a.npz")
+    assert bags.tags.tolist() == [[1, -1], [-1, -1]]
+    assert (bags.labels == UNKNOWN).all(), "true labels are for scoring, not for learning"
+    assert bags.offsets.tolist() == [0, 2, 3]
+
+
+def test_files_that_are_something_else_are_refused(tmp_path):
+    (tmp_path / "a.npz").write_bytes(b"not a zip")
+    with pytest.raises(BagtagError, match=r"a\.npz"):
+        BagSet.from_npz(tmp_path / "a.npz")
+    with pytest.raises(BagtagError, match="no file"):
+        BagSet.from_npz(tmp_path / "missing.npz")
+    (tmp_path / "b.arff").write_text("@relation x\n@attribute a numeric\n@data\n1\n")
+    with pytest.raises(BagtagError, match="relational"):
+        BagSet.from_arff(tmp_path / "b.arff")
+
+
+ARFF = """@relation birds
+@attribute id {{1,2}}
+@attribute bag relational
+  @attribute f0 numeric
+  @attribute f1 numeric
+@end bag
+@attribute wren {{0,1}}
+@attribute robin {{0,1}}
+@data
+1, "0.5, 1.0\\n2.0, {value}", 1, 0
+2, "4.0, 5.0", 0, 1
+"""
+
+
+def test_a_relational_arff(tmp_path):
+    path = tmp_path / "birds.arff"
+    path.write_text(ARFF.format(value="3.0"))
+    bags = BagSet.from_arff(path)
+    assert bags.X.tolist() == [[0.5, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    assert bags.tags.tolist() == [[1, -1], [-1, 1]]
+    assert (bags.classes, bags.names) == (["wren", "robin"], ["1", "2"])
+    path.write_text(ARFF.format(value="x"))
+    with pytest.raises(BagtagError, match="bag '1'"):
+        BagSet.from_arff(path)
+
+
+def test_the_real_files(data_dir):
+    birds = BagSet.from_arff(data_dir / "miml" / "mlsp2013_birds.arff")
+    assert (birds.n_bags, birds.n_segments, birds.X.shape[1], birds.n_classes) == (257, 2062, 38, 19)
+    hja = BagSet.from_npz(data_dir / "miml" / "hja_birdsong.npz")
+    assert (hja.n_bags, hja.n_segments, hja.n_classes) == (548, 10232, 13)
