@@ -39,6 +39,8 @@ MAX_EXACT = 20
 KEPT_TAGS = 12
 """Tags that stay required in a bag with more than `MAX_EXACT`."""
 
+_WORTH_THREADS = 20_000  # steps of the recursion: below it, waking threads costs more than they save
+
 
 @dataclass(frozen=True)
 class Posterior:
@@ -87,14 +89,18 @@ def bag_posterior(
     tags = _relax_large_bags(log_prior, offsets, tags, max_exact)
     probabilities = np.zeros_like(log_prior)
     log_likelihood = np.zeros(len(tags))
-    order = np.argsort(-_cost(offsets, tags), kind="stable")
+    cost = _cost(offsets, tags)
+    order = np.argsort(-cost, kind="stable")
 
     from miml_core.posterior_kernels import pass_over_bags
 
     def work(share: int, shares: int) -> None:
         pass_over_bags(log_prior, offsets, tags, labels, leak, order[share::shares], probabilities, log_likelihood)
 
-    run_in_threads(work)
+    if len(tags) > 1 and cost.sum() > _WORTH_THREADS:
+        run_in_threads(work)
+    else:
+        work(0, 1)
     _refuse_impossible(log_prior, offsets, tags, labels, leak, log_likelihood)
     return Posterior(probabilities, log_likelihood)
 
