@@ -9,6 +9,7 @@ from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.session import the_project
 from pages.widgets.tag_queue import choose_bags
+from pages.widgets.why_tagged import why_these_tags
 from pages.widgets.words import count, thousands
 
 project = the_project()
@@ -21,6 +22,7 @@ def desk(bags: list[int], play: bool) -> None:
         project, current_bag(project, bags), mode="tag", queue=bags, autoplay=play, height=380, key="tag.canvas"
     )
     look_at(project, state.bag_id)
+    why_these_tags(project, state.bag_id)
     progress = project.progress()
     done = progress.n_finished / progress.n_bags
     st.progress(done, text=f"{thousands(progress.n_finished)} of {count(progress.n_bags, 'bag')} finished")

@@ -25,6 +25,7 @@ from miml_core.project.rows import (
     SampleAccuracy,
     Segment,
     TagImport,
+    TagReason,
     TagSuggestion,
 )
 
@@ -52,5 +53,6 @@ __all__ = [
     "SampleAccuracy",
     "Segment",
     "TagImport",
+    "TagReason",
     "TagSuggestion",
 ]

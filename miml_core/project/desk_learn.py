@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.project import bagset, exporting, features, jobs, predictions, queue, resegment, runs
+from miml_core.project import bagset, exporting, features, jobs, predictions, queue, reasons, resegment, runs
+from miml_core.project.answers import Answers
 from miml_core.project.rows import (
     Job,
     JobFailure,
@@ -16,6 +17,7 @@ from miml_core.project.rows import (
     ReviewItem,
     Run,
     SampleAccuracy,
+    TagReason,
     TagSuggestion,
 )
 from miml_core.project.store import Store
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from miml_core.models.base import Model
     from miml_core.project.bagset import BagSetIndex
 
-QueueOrder = Literal["least_sure", "contradicts", "newest", "class", "random"]
+QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random"]
 JobKind = Literal["import", "segment", "features", "train", "predict", "export"]
 
 
@@ -171,6 +173,8 @@ class LearnDesk:
         posterior: NDArray[np.floating],
         free: NDArray[np.floating],
         tag_probabilities: NDArray[np.floating] | None = None,
+        informative: NDArray[np.floating] | None = None,
+        keys: list[NDArray[np.int32]] | None = None,
     ) -> int:
         """Store predictions of a whole BagSet in bulk; answers how many segments.
 
@@ -184,8 +188,13 @@ class LearnDesk:
             `model.predict_proba(bags.X)`: no tags known.
         tag_probabilities : (B, C), optional
             `model.predict_tags(bags)`, kept for suggestions.
+        informative : (N,), optional
+            `model.informativeness(bags.X)`, for the order of that name in review.
+        keys : optional
+            Key instances of the tags, as in `Answers.keys`.
         """
-        return predictions.write(self.store, run_id, index, posterior, free, tag_probabilities)
+        answers = Answers(posterior, free, tag_probabilities, informative, keys)
+        return predictions.write(self.store, run_id, index, answers)
 
     def predict_bag(self, bag_id: int) -> int:
         """Predict one bag anew with the current run, so that a correction or tag shows its effect at once.
@@ -199,6 +208,15 @@ class LearnDesk:
         with self.store.read() as connection:
             return predictions.tag_suggestions(connection, bag_id, limit=limit)
 
+    def tag_reasons(self, bag_id: int) -> list[TagReason]:
+        """Why the bag has its tags: for each, the segment the current run explains it by.
+
+        That is the model's own key instance where it names one, else the segment likeliest to be of the class. A tag
+        that no segment explains is left out.
+        """
+        with self.store.read() as connection:
+            return reasons.of_bag(connection, bag_id)
+
     # review
 
     def review_queue(
@@ -211,7 +229,8 @@ class LearnDesk:
     ) -> list[ReviewItem]:
         """Unreviewed segments in the order they are worth looking at.
 
-        "least_sure": smallest margin first; "contradicts": the model, not knowing the tags, is surest of a class the
+        "least_sure": smallest margin first; "informative": the label would teach the model most, nothing unless the
+        current run's model can tell; "contradicts": the model, not knowing the tags, is surest of a class the
         bag is tagged as not having; "newest": last found first; "class" with `class_id`: predicted as that class,
         most doubtful first; "random": the sample for honest accuracy, in an order fixed by chance.
         """

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Row, select, text
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project import classes, counters, revisions, settings, tags
+from miml_core.project.answers import Answers, ask
 from miml_core.project.bagset import BagSetIndex, load
 from miml_core.project.rows import Prediction, TagSuggestion
 from miml_core.project.schema import bag_predictions as blocks
@@ -36,11 +37,13 @@ _STORED = "<f2"
 _PUT_BLOCK = text(
     """
     INSERT INTO bag_predictions
-      (run_id, bag_id, revision, segment_ids, posterior, free_top, free_probability, tag_probabilities)
-    VALUES (:run_id, :bag_id, :revision, :segment_ids, :posterior, :free_top, :free_probability, :tag_probabilities)
+      (run_id, bag_id, revision, segment_ids, posterior, free_top, free_probability, tag_probabilities, informative,
+       key_segments)
+    VALUES (:run_id, :bag_id, :revision, :segment_ids, :posterior, :free_top, :free_probability, :tag_probabilities,
+      :informative, :key_segments)
     ON CONFLICT (run_id, bag_id) DO UPDATE SET revision = :revision, segment_ids = :segment_ids,
       posterior = :posterior, free_top = :free_top, free_probability = :free_probability,
-      tag_probabilities = :tag_probabilities
+      tag_probabilities = :tag_probabilities, informative = :informative, key_segments = :key_segments
     """
 )
 
@@ -87,9 +90,7 @@ def write(
     store: Store,
     run_id: int,
     index: BagSetIndex,
-    posterior: NDArray[np.floating[Any]],
-    free: NDArray[np.floating[Any]],
-    tag_probabilities: NDArray[np.floating[Any]] | None = None,
+    answers: Answers,
     *,
     tick: Callable[[int, int], None] | None = None,
 ) -> int:
@@ -98,7 +99,7 @@ def write(
         current = current_run(connection)
     for places in in_short_turns(len(index.bag_ids)):
         with store.write() as connection:
-            _write_blocks(connection, run_id, index, places, posterior, free, tag_probabilities)
+            _write_blocks(connection, run_id, index, places, answers)
             if current is not None and current.id == run_id:
                 _write_lines(connection, current, [int(index.bag_ids[place]) for place in places])
         if tick is not None:
@@ -144,12 +145,12 @@ def predict_bag(store: Store, bag_id: int) -> int:
             bags, index = load(connection, [bag_id], class_ids=json.loads(run.classes))
         except BagtagError:
             return 0
-    answers = predict(runs.load_model(store, run.id), bags)
+    answers = ask(runs.load_model(store, run.id), bags)
     with store.write() as connection:
         changed = connection.execute(select(bags_table.c.revision).where(bags_table.c.id == bag_id)).scalar()
         if changed is None or changed > index.revision:
             return 0  # the bag changed while the model was thinking: whoever changed it predicts again
-        _write_blocks(connection, run.id, index, range(len(index.bag_ids)), *answers)
+        _write_blocks(connection, run.id, index, range(len(index.bag_ids)), answers)
         _write_lines(connection, run, [bag_id])
         revision = revisions.advance(connection, changed_bags=[bag_id])
         connection.execute(
@@ -157,15 +158,6 @@ def predict_bag(store: Store, bag_id: int) -> int:
             {"now": revision, "run": run.id, "bag": bag_id},
         )
     return len(index.segment_ids)
-
-
-def predict(
-    model: Any, bags: Any
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """(posterior, free, tag probabilities) of a model for a BagSet whose columns are the model's classes."""
-    if bags.classes != model.classes_:
-        bags = type(bags)(bags.X, bags.offsets, bags.tags, model.classes_, bags.labels, bags.names)
-    return model.annotate(bags), model.predict_proba(bags.X), model.predict_tags(bags)
 
 
 # reading
@@ -181,11 +173,11 @@ def current_run(connection: Connection) -> Row[Any] | None:
 def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
     """Segment id -> what the current run says."""
     run = current_run(connection)
-    block = None if run is None else _block(connection, run.id, bag_id)
+    block = None if run is None else block_of(connection, run.id, bag_id)
     if run is None or block is None:
         return {}
     columns = columns_of(connection, run)
-    folded = columns.fold(_posterior(block, len(columns.place)))
+    folded = columns.fold(posterior_of(block, len(columns.place)))
     tagged = tags.of_bag(connection, bag_id)
     bag = connection.execute(select(bags_table).where(bags_table.c.id == bag_id)).one()
     absent = -1 if bag.finished and not bag.rest_unknown else 0
@@ -200,7 +192,7 @@ def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
             free_probability=free_probability,
             contradicts=free_top != BACKGROUND and tagged.get(free_top, absent) < 0,
         )
-        for (segment_id, _, top, probability, margin, free_top, free_probability, _), row in zip(
+        for (segment_id, _, top, probability, margin, free_top, free_probability, *_), row in zip(
             _lines(columns, [block]), folded
         )
     }
@@ -211,7 +203,7 @@ def tag_suggestions(connection: Connection, bag_id: int, *, limit: int) -> list[
     from miml_core.review.suggestions import rank_tags
 
     run = current_run(connection)
-    block = None if run is None else _block(connection, run.id, bag_id)
+    block = None if run is None else block_of(connection, run.id, bag_id)
     if run is None or block is None or block.tag_probabilities is None:
         return []
     alias = classes.aliases(connection)
@@ -237,11 +229,11 @@ def bags_to_predict(connection: Connection, run_id: int) -> list[int]:
     return list(found.scalars())
 
 
-def _block(connection: Connection, run_id: int, bag_id: int) -> Row[Any] | None:
+def block_of(connection: Connection, run_id: int, bag_id: int) -> Row[Any] | None:
     return connection.execute(select(blocks).where(blocks.c.run_id == run_id, blocks.c.bag_id == bag_id)).first()
 
 
-def _posterior(block: Row[Any], n_columns: int) -> NDArray[np.float64]:
+def posterior_of(block: Row[Any], n_columns: int) -> NDArray[np.float64]:
     return np.frombuffer(block.posterior, dtype=_STORED).reshape(-1, n_columns).astype(float)
 
 
@@ -250,11 +242,10 @@ def _write_blocks(
     run_id: int,
     index: BagSetIndex,
     places: Sequence[int],
-    posterior: NDArray[np.floating[Any]],
-    free: NDArray[np.floating[Any]],
-    tag_probabilities: NDArray[np.floating[Any]] | None,
+    answers: Answers,
 ) -> None:
     rows = []
+    posterior, free, tag_probabilities, informative, keys = answers
     alive = set(connection.execute(select(bags_table.c.id)).scalars()) if len(places) > 1 else None
     for place in places:
         part = slice(int(index.offsets[place]), int(index.offsets[place + 1]))
@@ -274,6 +265,8 @@ def _write_blocks(
                 "tag_probabilities": None
                 if tag_probabilities is None
                 else tag_probabilities[place].astype(_STORED).tobytes(),
+                "informative": None if informative is None else informative[part].astype(_STORED).tobytes(),
+                "key_segments": None if keys is None else keys[place].astype("<i4").tobytes(),
             }
         )
     if rows:
@@ -299,10 +292,10 @@ def _write_lines(connection: Connection, run: Row[Any] | None, bag_ids: Sequence
 _CHOSEN = "IN (SELECT value FROM json_each(:bags))"
 _PUT_LINE = """
     INSERT INTO predictions (segment_id, bag_id, top, probability, margin, free_top, free_probability, shuffle,
-      contradiction, reviewed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      informative, contradiction, reviewed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (segment_id) DO UPDATE SET top = excluded.top, probability = excluded.probability,
       margin = excluded.margin, free_top = excluded.free_top, free_probability = excluded.free_probability,
-      contradiction = excluded.contradiction
+      informative = excluded.informative, contradiction = excluded.contradiction
     """
 
 
@@ -328,8 +321,9 @@ def _with_people(connection: Connection, chosen: dict[str, str], lines: Sequence
     return rows
 
 
-Line = tuple[int, int, int, float, float, int, float, int]
-"""segment, bag, top class, its probability, margin, top class without tags, its probability, place in the shuffle"""
+Line = tuple[int, int, int, float, float, int, float, int, float | None]
+"""segment, bag, top class, its probability, margin, top class without tags, its probability, place in the shuffle,
+how informative its label would be"""
 
 
 def _lines(columns: Columns, found: Sequence[Row[Any]]) -> list[Line]:
@@ -355,5 +349,14 @@ def _lines(columns: Columns, found: Sequence[Row[Any]]) -> list[Line]:
             columns.ids[columns.place[free_top]].tolist(),
             free_probability.astype(float).tolist(),
             shuffled(ids).tolist(),
+            _informative(found, sizes),
         )
     )
+
+
+def _informative(found: Sequence[Row[Any]], sizes: Sequence[int]) -> list[float | None]:
+    told: list[float | None] = []
+    for block, size in zip(found, sizes):
+        stored = block.informative
+        told += [None] * size if stored is None else np.frombuffer(stored, dtype=_STORED).astype(float).tolist()
+    return told

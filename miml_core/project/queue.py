@@ -11,11 +11,13 @@ from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project import predictions, settings
 from miml_core.project.rows import ReviewItem, SampleAccuracy
+from miml_core.project.schema import bag_predictions as blocks
 from miml_core.project.schema import predictions as table
 from miml_core.project.schema import verdicts
 from miml_core.review.accuracy import wilson_interval
 
 _OPEN = text("NOT reviewed")
+_TELLING = text("informative IS NOT NULL")
 
 
 def next_segments(
@@ -29,17 +31,33 @@ def next_segments(
 
 
 def sizes(connection: Connection) -> dict[str, int]:
-    """How many segments wait, and how many of them contradict their tags."""
+    """How many segments wait, and how many of them contradict their tags.
+
+    "informative" is among them only if the current run's model tells what a label would teach it.
+    """
     waiting = int(connection.execute(select(func.count()).select_from(table).where(_OPEN)).scalar() or 0)
     contradicting = connection.execute(
         select(func.count()).select_from(table).where(_OPEN, table.c.contradiction > 0)
     ).scalar()
+    telling = {"informative": _n_informative(connection)} if _run_is_telling(connection) else {}
     return {
         "least_sure": waiting,
+        **telling,
         "contradicts": int(contradicting or 0),
         "newest": waiting,
         "random": waiting,
     }
+
+
+def _run_is_telling(connection: Connection) -> bool:
+    """All blocks of a run are of the same model, so any of them tells."""
+    run_id = settings.get(connection, "current_run")
+    one = select(blocks.c.informative.is_not(None)).where(blocks.c.run_id == run_id).limit(1)
+    return bool(connection.execute(one).scalar())
+
+
+def _n_informative(connection: Connection) -> int:
+    return int(connection.execute(select(func.count()).select_from(table).where(_OPEN, _TELLING)).scalar() or 0)
 
 
 def sample_accuracy(connection: Connection, run_id: int | None) -> SampleAccuracy:
@@ -69,6 +87,8 @@ def _accuracy(connection: Connection, query: Select[Any]) -> SampleAccuracy:
 def _ordered(order: str, class_id: int | None) -> Select[Any]:
     if order == "least_sure":
         return _items(table.c.margin).order_by(table.c.margin)
+    if order == "informative":
+        return _items(table.c.informative).where(_TELLING).order_by(table.c.informative.desc())
     if order == "contradicts":
         return _items(table.c.contradiction).where(table.c.contradiction > 0).order_by(table.c.contradiction.desc())
     if order == "newest":

@@ -340,6 +340,19 @@ class TagSuggestion:
 
 
 @dataclass(frozen=True)
+class TagReason:
+    """The segment that explains best why a bag has a tag, by the current run."""
+
+    class_id: int
+    segment_id: int
+    probability: float
+    """Of the class, given the bag's tags and corrections."""
+    concept: int = 1
+    n_concepts: int = 1
+    """Which sub-concept of the class the segment shows, counted from 1, and of how many; 1 of 1 for most models."""
+
+
+@dataclass(frozen=True)
 class TagImport:
     """What became of a table of tags."""
 

@@ -232,9 +232,12 @@ bag_predictions = Table(
     Column("free_top", LargeBinary, nullable=False),
     Column("free_probability", LargeBinary, nullable=False),
     Column("tag_probabilities", LargeBinary),
+    Column("informative", LargeBinary),
+    Column("key_segments", LargeBinary),
 )
 """Everything a run said of a bag: probabilities as float16, columns as in the run's `classes` (then background).
 
+`informative` and `key_segments` are null for models that do not tell (see `answers.py`).
 `revision` is the one the bag was read at: a bag that changed later is to be predicted again.
 """
 
@@ -250,6 +253,7 @@ predictions = Table(
     Column("free_probability", Float, nullable=False),
     Column("contradiction", Float, nullable=False),
     Column("shuffle", Integer, nullable=False),
+    Column("informative", Float),
     Column("reviewed", Boolean, nullable=False),
 )
 """One line a segment of what the current run says, for the review queues; `shuffle` orders the random sample."""
@@ -261,6 +265,11 @@ Index(
     "review_contradictions",
     predictions.c.contradiction,
     sqlite_where=text("NOT reviewed AND contradiction > 0"),
+)
+Index(
+    "review_most_informative",
+    predictions.c.informative,
+    sqlite_where=text("NOT reviewed AND informative IS NOT NULL"),
 )
 
 jobs = Table(

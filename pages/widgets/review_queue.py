@@ -11,13 +11,16 @@ from pages.widgets.words import thousands
 
 ORDERS = {
     "least_sure": "Least sure",
+    "informative": "Most informative",
     "contradicts": "Contradicts tags",
     "newest": "Newest",
     "class": "By species",
     "random": "Random sample",
 }
 _EXPLAINED = {
-    "least_sure": "Segments of which the model is least sure: correcting these teaches it most.",
+    "least_sure": "Segments of which the model is least sure: correcting these teaches it much.",
+    "informative": "Segments whose label would teach the model most: those it cannot know yet, rather than those that "
+    "are unclear for everybody.",
     "contradicts": "The model, not knowing the tags, hears something the bag is tagged as not having: "
     "a missed tag, or a mistake.",
     "newest": "The segments found last.",
@@ -36,11 +39,14 @@ Item = tuple[int, int | None]
 def choose_order(project: Project) -> tuple[str, int | None]:
     """The row that says which segments are offered; answers the order and, by species, the class."""
     sizes = project.queue_sizes()
+    orders = [one for one in ORDERS if one != "informative" or one in sizes]
+    if st.session_state.get("review.order") not in orders:
+        st.session_state.pop("review.order", None)
     titles = ORDERS if project.kind == "sound" else {**ORDERS, "class": "By class"}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         order = st.segmented_control(
             "Look at",
-            list(ORDERS),
+            orders,
             default="least_sure",
             required=True,
             key="review.order",

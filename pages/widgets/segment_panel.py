@@ -7,6 +7,7 @@ import streamlit as st
 from miml_core import BACKGROUND
 from miml_core.project import Class, Gone, Project, Segment
 from pages.widgets import charts
+from pages.widgets.why_tagged import why_this_segment
 from pages.widgets.words import plain
 
 _MOST_BARS = 6
@@ -14,7 +15,7 @@ _GREY = "#9aa3ad"
 
 
 def segment_panel(project: Project, segment_id: int | None) -> None:
-    """Its name, place and probabilities."""
+    """Its name, place and probabilities, and the tags it is the reason for."""
     segment = _segment(project, segment_id)
     if segment is None:
         st.caption("Click a segment, or press → to step through them. Press ? on the canvas for all keys.")
@@ -27,6 +28,7 @@ def segment_panel(project: Project, segment_id: int | None) -> None:
     likeliest = sorted(segment.prediction.probabilities.items(), key=lambda pair: -pair[1])[:_MOST_BARS]
     bars = [(_name(label, classes), value, _colour(label, classes)) for label, value in likeliest]
     charts.probabilities(bars, key="review.probabilities", height=28 * len(bars) + 16)
+    why_this_segment(project, segment)
     if segment.prediction.contradicts:
         free = _name(segment.prediction.free_top, classes)
         st.caption(f":orange[:material/warning:] Without the tags the model would say {plain(free)}.")

@@ -1,5 +1,7 @@
 """The review's lists, side panel and retraining."""
 
+import numpy as np
+
 from miml_core import BACKGROUND
 from pages.widgets import steady_queue
 from tests.pages.conftest import press, texts
@@ -87,3 +89,50 @@ def test_a_list_is_made_anew_for_another_choice_only(monkeypatch):
     assert steady_queue.steady_queue("x", "b", make) == [2]
     steady_queue.forget_queue("x")
     assert steady_queue.steady_queue("x", "b", make) == [3]
+
+
+def test_the_most_informative_are_a_list_only_where_the_model_tells(project, show, canvases):
+    from tests.project.conftest import store_run
+
+    quiet = project.current_run().id
+    n_columns = len(project.classes()) + 1
+    app = show(project, "review")
+    assert not any("Most informative" in option for option in app.segmented_control(key="review.order").options)
+    store_run(project, lambda n: np.full((n, n_columns), 1 / n_columns), informative=lambda n: np.arange(n) / n)
+    app.run()
+    app.segmented_control(key="review.order").set_value("informative").run()
+    assert not app.exception
+    wanted = [(one.bag_id, one.segment_id) for one in project.review_queue("informative", limit=100)]
+    assert items(canvases) == wanted
+    assert [segment for _, segment in wanted] == project.bagset()[1].segment_ids[::-1].tolist()
+    project.choose_run(quiet)
+    app.run()
+    assert not app.exception
+    assert app.segmented_control(key="review.order").value == "least_sure"
+
+
+def test_a_segment_says_which_tag_it_explains(project, show):
+    from tests.project.conftest import store_run
+
+    bag_id = project.bag_ids()[0]
+    wren = next(one for one in project.classes() if project.bag(bag_id).tags.get(one.id, 0) > 0)
+    column = [one.id for one in project.classes()].index(wren.id)
+    key, other = project.bagset()[1].segment_ids[:2].tolist()
+
+    def posterior(n):
+        rows = np.zeros((n, len(project.classes()) + 1))
+        rows[:, -1] = 1.0
+        rows[0] = np.eye(rows.shape[1])[column]
+        return rows
+
+    store_run(project, posterior, keys=[np.array([[column, 0, 1, 5]])] + [np.empty((0, 4))] * 3)
+    app = show(project, "review")
+    app.session_state["review.place"] = (bag_id, key)
+    app.run()
+    assert f"This is why the clip is tagged {wren.name} (sub-concept 2 of 5)." in texts(app)
+    app.session_state["review.place"] = (bag_id, other)
+    app.run()
+    assert "is tagged" not in texts(app)
+    project.unfinish(bag_id)
+    where = f"Where the model finds the tags: {wren.name}: segment {project.segment(key).number}."
+    assert where in texts(show(project, "tag"))

@@ -85,7 +85,12 @@ def predicted(small: Project) -> Project:
 
 
 def store_run(
-    project: Project, posterior: Callable[[int], np.ndarray], free: Callable[[int], np.ndarray] | None = None
+    project: Project,
+    posterior: Callable[[int], np.ndarray],
+    free: Callable[[int], np.ndarray] | None = None,
+    *,
+    informative: Callable[[int], np.ndarray] | None = None,
+    keys: list[np.ndarray] | None = None,
 ) -> int:
     """A finished run over all classes with made-up probabilities (C + background columns)."""
     import json
@@ -110,6 +115,14 @@ def store_run(
         runs.make_current(connection, run_id)
     n = len(index.segment_ids)
     tag_probabilities = np.tile(np.linspace(0.9, 0.1, len(class_ids)), (len(index.bag_ids), 1))
-    project.write_predictions(run_id, index, posterior(n), (free or posterior)(n), tag_probabilities)
+    project.write_predictions(
+        run_id,
+        index,
+        posterior(n),
+        (free or posterior)(n),
+        tag_probabilities,
+        None if informative is None else informative(n),
+        keys,
+    )
     predictions.summarise_all(project.store)
     return run_id

@@ -138,3 +138,30 @@ def test_a_run_knows_how_old_it_is(unsure: Project) -> None:
     assert run is not None and run.n_corrections_since == 1 and run.n_tags_since == 1
     with pytest.raises(BagtagError, match="choose another one first"):
         unsure.remove_run(run.id)
+
+
+def test_the_most_informative_are_offered_only_by_a_run_that_tells(unsure: Project) -> None:
+    plain = unsure.current_run()
+    assert plain is not None
+    assert "informative" not in unsure.queue_sizes() and queue(unsure, "informative") == []
+    store_run(unsure, lambda n: np.tile([0.6, 0.4, 0.0, 0.0], (n, 1)), informative=lambda n: np.arange(n) % 7 / 10)
+    assert queue(unsure, "informative", limit=4) == [7, 6, 5, 4]
+    assert unsure.review_queue("informative")[0].score == pytest.approx(0.6, rel=1e-3)
+    unsure.correct(7, 2)
+    unsure.accept(5)
+    unsure.delete(4)
+    assert queue(unsure, "informative", limit=1) == [6] and not {4, 5, 7} & set(queue(unsure, "informative"))
+    assert unsure.queue_sizes()["informative"] == 7
+    unsure.choose_run(plain.id)
+    assert "informative" not in unsure.queue_sizes() and queue(unsure, "informative") == []
+
+
+def test_the_informative_queue_reads_its_index(unsure: Project) -> None:
+    from sqlalchemy import text
+
+    from miml_core.project.queue import _ordered
+
+    asked = str(_ordered("informative", None).limit(50).compile(compile_kwargs={"literal_binds": True}))
+    with unsure.store.read() as connection:
+        plan = " ".join(row[-1] for row in connection.execute(text(f"EXPLAIN QUERY PLAN {asked}")))
+    assert "review_most_informative" in plan and "TEMP B-TREE" not in plan

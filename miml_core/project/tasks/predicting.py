@@ -7,6 +7,7 @@ from typing import Any
 
 from miml_core.errors import BagtagError
 from miml_core.project import bagset, predictions, runs, settings
+from miml_core.project.answers import ask
 from miml_core.project.job_context import JobContext
 from miml_core.project.tasks import describing
 
@@ -29,7 +30,7 @@ def run(context: JobContext) -> dict[str, Any]:
         with context.store.read() as connection:
             part = chosen[start : start + _BAGS_AT_ONCE]
             bags, index = bagset.load(connection, part, class_ids=json.loads(chosen_run.classes))
-        predictions.write(context.store, run_id, index, *predictions.predict(model, bags))
+        predictions.write(context.store, run_id, index, ask(model, bags))
     with context.store.read() as connection:
         in_step = settings.get(connection, "summarised_run") == settings.get(connection, "current_run")
     if not in_step:

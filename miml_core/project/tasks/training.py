@@ -15,6 +15,7 @@ import numpy as np
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.project import bagset, predictions, runs
+from miml_core.project.answers import ask
 from miml_core.project.bagset import BagSetIndex
 from miml_core.project.job_context import JobContext
 from miml_core.project.scores import held_out_agreement
@@ -50,10 +51,10 @@ def run(context: JobContext) -> dict[str, Any]:
     path.parent.mkdir(parents=True, exist_ok=True)
     model.save(path)
     context.report(0, 0, "predicting")
-    answers = predictions.predict(model, bags)
+    answers = ask(model, bags)
     context.check()
     predictions.write(
-        context.store, run_id, index, *answers, tick=lambda done, of: context.report(done, of, "storing predictions")
+        context.store, run_id, index, answers, tick=lambda done, of: context.report(done, of, "storing predictions")
     )
     _finish(context, run_id, time.monotonic() - began, model.has_background)
     predictions.summarise_all(

@@ -217,6 +217,8 @@ TABLES = (
       free_top BLOB NOT NULL,
       free_probability BLOB NOT NULL,
       tag_probabilities BLOB,
+      informative BLOB,
+      key_segments BLOB,
       PRIMARY KEY (run_id, bag_id),
       FOREIGN KEY(run_id) REFERENCES runs (id) ON DELETE CASCADE,
       FOREIGN KEY(bag_id) REFERENCES bags (id) ON DELETE CASCADE
@@ -282,6 +284,7 @@ TABLES = (
       free_probability FLOAT NOT NULL,
       contradiction FLOAT NOT NULL,
       shuffle INTEGER NOT NULL,
+      informative FLOAT,
       reviewed BOOLEAN NOT NULL,
       PRIMARY KEY (segment_id),
       FOREIGN KEY(segment_id) REFERENCES segments (id) ON DELETE CASCADE,
@@ -302,6 +305,9 @@ TABLES = (
     """,
     """
     CREATE INDEX review_least_sure ON predictions (margin) WHERE NOT reviewed
+    """,
+    """
+    CREATE INDEX review_most_informative ON predictions (informative) WHERE NOT reviewed AND informative IS NOT NULL
     """,
     """
     CREATE TABLE verdicts (
