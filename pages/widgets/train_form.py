@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from miml_core.models import MODELS
 from miml_core.project import Project
 from pages.widgets import model_words
 from pages.widgets.expert_panel import expert_panel
@@ -14,8 +13,9 @@ from pages.widgets.expert_panel import expert_panel
 
 def train_form(project: Project, *, ready: bool) -> None:
     """The model with one sentence on it, its own parameters for those who know them, and the button."""
-    names = sorted(MODELS, key=lambda name: (name != model_words.DEFAULT, list(MODELS).index(name)))
-    model = st.selectbox("Model", names, format_func=model_words.title, key="train.model", persist_state="session")
+    model = st.selectbox(
+        "Model", model_words.offered(), format_func=model_words.title, key="train.model", persist_state="session"
+    )
     st.caption(model_words.sentence(model))
     with st.expander("For experts", icon=":material/tune:"):
         params = expert_panel(model, key="train.params")

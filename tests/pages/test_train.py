@@ -94,3 +94,12 @@ def test_controls_follow_the_constructor_and_its_documentation():
     assert found["strength"].doc == "How strong, in words."
     assert found["way"].choices == ("a", "b")
     assert found["extra"].takes_number and found["rounds"].doc is None
+
+
+def test_yardsticks_are_not_offered(project, show):
+    offered = show(project, "train").selectbox(key="train.model").options
+    assert offered[0] == "ORed logistic regression" and "Plain logistic regression" in offered
+    assert not {"Majority", "Supervised lr"} & set(offered)
+    assert len(offered) == len(MODELS) - 2
+    for name in model_words.offered():
+        assert name == "candidate-em" or "we measured" in model_words.sentence(name)
