@@ -229,6 +229,8 @@ def _check_is_ours(folder: Path, path: Path) -> None:
             connection.execute("PRAGMA busy_timeout = 200")
             if not _someone_writes(connection):
                 connection.execute("ROLLBACK")
+        except UnicodeDecodeError as error:  # SQLite quotes the damaged bytes, which Python cannot read
+            raise BagtagError(_DAMAGED_SENTENCE.format(where=repr(str(folder)))) from error
         finally:
             connection.close()
 
