@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from miml_core.media.grid import Grid
 from miml_core.media.image import open_image
 from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings, read_spectrogram
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
+from miml_core.segments.learned import LearnedSegmenter
 from miml_core.segments.regions import Region, resample
 from miml_core.segments.visual import PictureSegmentSettings, find_picture_segments
 
@@ -34,7 +36,8 @@ class InstanceSettings:
     spectrogram, segments
         How sound becomes a picture, and segments are found on it.
     learned_segmenter : path, optional
-        A saved `LearnedSegmenter` to find segments with; a new training is saved under a new name.
+        A saved `LearnedSegmenter` to find segments with; a new training is saved under a new name. A project names
+        it from its own folder, so that it can be moved; `within` makes it a path to read.
     feature_set : "paper" or "extended"
     picture_segments
         How segments of pictures are found; the others but `feature_set` are for sound.
@@ -69,6 +72,12 @@ class InstanceSettings:
         return _short_hash(
             self.spectrogram.analysis_dict(), self.channel, self.feature_set, self.picture_segments.working_side
         )
+
+    def within(self, folder: Path) -> InstanceSettings:
+        """The same settings, with the learned segmenter's file looked for in a project's folder."""
+        if self.learned_segmenter is None:
+            return self
+        return replace(self, learned_segmenter=str(folder / self.learned_segmenter))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe."""
@@ -116,8 +125,22 @@ class Instances:
 def sound_instances(path: str | Path, start: float, end: float, settings: InstanceSettings) -> Instances:
     """Segments, found by the settings' segmenter, and features of one window (seconds) of a sound file."""
     spectrogram = read_spectrogram(path, start, end, settings.spectrogram, settings.channel)
-    regions = find_sound_segments(spectrogram, settings.segments)
+    regions = find_segments(spectrogram, settings)
     return Instances(spectrogram.grid, regions, *_described(spectrogram, regions, settings))
+
+
+def find_segments(spectrogram: Spectrogram, settings: InstanceSettings) -> list[Region]:
+    """Segments of sound as the settings want them found: by the learned segmenter, if there is one."""
+    if settings.learned_segmenter is None:
+        return find_sound_segments(spectrogram, settings.segments)
+    path = Path(settings.learned_segmenter)
+    changed = path.stat().st_mtime_ns if path.is_file() else 0
+    return _segmenter(path, changed).find(spectrogram, settings.segments)
+
+
+@lru_cache(maxsize=4)
+def _segmenter(path: Path, changed: int) -> LearnedSegmenter:
+    return LearnedSegmenter.load(path)
 
 
 def describe_regions(

@@ -9,6 +9,7 @@ from pages.widgets.empty import empty
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.knobs import knobs
+from pages.widgets.learn_segmenter import learn_segmenter
 from pages.widgets.preview import preview
 from pages.widgets.segment_queue import bags_to_segment
 from pages.widgets.session import the_project
@@ -35,6 +36,7 @@ def desk() -> None:
         canvas(project, state.bag_id, mode="preview", preview=name, height=300, key="segment.preview")
     with buttons:
         apply_settings(project, state.bag_id, turned)
+        learn_segmenter(project)
 
 
 with told():

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.project import bagset, exporting, features, jobs, predictions, queue, reasons, resegment, runs
+from miml_core.project import (
+    bagset,
+    exporting,
+    features,
+    jobs,
+    predictions,
+    queue,
+    reasons,
+    resegment,
+    runs,
+    segmenter_lessons,
+)
 from miml_core.project.answers import Answers
 from miml_core.project.rows import (
     Job,
@@ -20,6 +31,7 @@ from miml_core.project.rows import (
     TagReason,
     TagSuggestion,
 )
+from miml_core.project.segmenter_lessons import SegmenterLessons
 from miml_core.project.store import Store
 
 if TYPE_CHECKING:
@@ -30,7 +42,7 @@ if TYPE_CHECKING:
     from miml_core.project.bagset import BagSetIndex
 
 QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random"]
-JobKind = Literal["import", "segment", "features", "train", "predict", "export"]
+JobKind = Literal["import", "segment", "learn-segmenter", "features", "train", "predict", "export"]
 
 
 class LearnDesk:
@@ -44,12 +56,13 @@ class LearnDesk:
     def start_job(self, kind: JobKind, params: dict[str, Any] | None = None, *, annotator: str | None = None) -> Job:
         """Queue work for a worker process of its own and start it as soon as its turn comes.
 
-        One job runs at a time in each of three lanes: files (import, segment, features), model (train, predict) and
-        export.
+        One job runs at a time in each of three lanes: files (import, segment, learn-segmenter, features),
+        model (train, predict) and export.
 
         ``import``: ``paths`` (files or folders), ``bag_length``, ``overlap``, ``remainder``, ``recursive``.
         ``segment``: ``bags`` (ids; default: all that are not up to date), ``again`` (also those up to date),
         ``scope`` ("stale", "unreviewed" or "all"), ``processes``.
+        ``learn-segmenter``: learns from what people kept and deleted how to find segments, and changes the settings.
         ``features``: describes segments whose features are missing or out of date.
         ``train``: ``model`` (default "ored-lr"), ``params``, ``seed``, ``warm_start``; predicts at the end.
         ``predict``: ``run`` (default: the current one).
@@ -99,6 +112,11 @@ class LearnDesk:
         label where a new one overlaps it (IoU of at least one half).
         """
         return resegment.store_instances(self.store, bag_id, instances, settings)
+
+    def segmenter_lessons(self) -> SegmenterLessons:
+        """How many segments people kept and deleted, and whether that is enough to learn to find them."""
+        with self.store.read() as connection:
+            return segmenter_lessons.count(connection)
 
     def preview_resegment(
         self,

@@ -24,6 +24,7 @@ from miml_core.project.store import Store
 LANES = {
     "import": "files",
     "segment": "files",
+    "learn-segmenter": "files",
     "features": "files",
     "train": "model",
     "predict": "model",

@@ -255,7 +255,7 @@ class Job:
 
     id: int
     kind: str
-    """"import", "segment", "features", "train", "predict" or "export"."""
+    """"import", "segment", "learn-segmenter", "features", "train", "predict" or "export"."""
     params: dict[str, Any]
     state: str
     """"queued", "running", "done", "failed", "cancelled" or "dead"."""

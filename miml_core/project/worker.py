@@ -20,6 +20,7 @@ from miml_core.project.store import Store
 TASKS = {
     "import": "importing",
     "segment": "segmenting",
+    "learn-segmenter": "learning_segmenter",
     "features": "describing",
     "train": "training",
     "predict": "predicting",

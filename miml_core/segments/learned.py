@@ -272,9 +272,14 @@ def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: i
             likely.append(_likeliness(trees, lesson.pixels, lesson.owner, len(lesson.truth))[judged])
             truth.append(lesson.truth[judged] == 1)
             faint.append(lesson.faint[judged])
-    p, is_call, is_faint = np.concatenate(likely), np.concatenate(truth), np.concatenate(faint)
+    return _best_levels(np.concatenate(likely), np.concatenate(truth), np.concatenate(faint))
+
+
+def _best_levels(
+    likely: NDArray[np.float64], is_call: NDArray[np.bool_], is_faint: NDArray[np.bool_]
+) -> tuple[float, float]:
     pairs = [(a, b) for a in (0.0, *_LEVELS) for b in (*_LEVELS, _NEVER)]
-    worth = [_worth(p >= np.where(is_faint, b, a), is_call) for a, b in pairs]
+    worth = [_worth(likely >= np.where(is_faint, b, a), is_call) for a, b in pairs]
     ordinary, keen = pairs[int(np.argmax(worth))]
     return float(ordinary), float(keen)
 
@@ -316,7 +321,7 @@ def _grow(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> di
         _N_TREES,
         max_depth=_DEPTH,
         min_samples_leaf=_LEAF,
-        max_features=0.5,
+        max_features="sqrt",
         class_weight="balanced",
         random_state=seed,
         n_jobs=thread_count(),

@@ -26,7 +26,8 @@ def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str
     tried_for = (str(project.folder), bag.id, bag.thumbnail_key, repr(settings))
     kept = st.session_state.get(_KEY)
     if kept is None or kept[0] != tried_for:
-        grid, regions, image = _try(project.media_path(bag.id), project.kind, bag, settings)
+        tried = settings.within(project.folder)
+        grid, regions, image = _try(project.media_path(bag.id), project.kind, bag, tried)
         kept = (tried_for, keep_preview(project, bag.id, grid, regions, image), len(regions))
         st.session_state[_KEY] = kept
     return kept[1], kept[2]
@@ -37,12 +38,12 @@ def _try(path: Path, kind: str, bag: Bag, settings: InstanceSettings) -> tuple[G
 
 
 def _try_sound(path: Path, bag: Bag, settings: InstanceSettings) -> tuple[Grid, list[Region], BagImage]:
+    from miml_core.instances import find_segments
     from miml_core.media.spectrogram import read_spectrogram
-    from miml_core.segments.acoustic import find_sound_segments
 
     end = min(bag.end, bag.start + LONGEST_SECONDS)
     spectrogram = read_spectrogram(path, bag.start, end, settings.spectrogram, settings.channel)
-    found = find_sound_segments(spectrogram, settings.segments)
+    found = find_segments(spectrogram, settings)
     return spectrogram.grid, found, sound_image(spectrogram, settings.spectrogram)
 
 

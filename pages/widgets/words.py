@@ -16,6 +16,7 @@ _WORD_JOINER = "\u2060"
 JOB_TITLES = {
     "import": "Adding files",
     "segment": "Finding segments",
+    "learn-segmenter": "Learning from your edits",
     "features": "Describing segments",
     "train": "Training",
     "predict": "Predicting",

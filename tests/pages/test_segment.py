@@ -70,3 +70,29 @@ def test_an_empty_project_points_to_the_library(home, no_workers, show):
     from miml_core.project import Project
 
     assert "nothing to segment yet" in texts(show(Project.create(home / "new"), "segment"))
+
+
+def test_learning_from_edits_waits_until_there_are_enough(project, show):
+    app = show(project, "segment")
+    assert app.button(key="segmenter.learn").disabled
+    assert "there are 0 and 0" in texts(app)
+
+
+def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
+    from dataclasses import replace
+
+    monkeypatch.setattr("miml_core.project.segmenter_lessons.FEWEST_KEPT", 2)
+    monkeypatch.setattr("miml_core.project.segmenter_lessons.FEWEST_DELETED", 1)
+    first, second, third, *_ = project.segments(project.bag_ids()[0])
+    project.correct([first.id, second.id], project.classes()[0].id)
+    project.delete(third.id)
+    app = show(project, "segment")
+    app.button(key="segmenter.learn").click().run()
+    assert [job.kind for job in project.jobs()] == ["learn-segmenter"]
+    assert app.button(key="segmenter.learn").disabled, "one at a time"
+    project.set_settings(replace(project.settings, learned_segmenter="segmenters/1.npz"))
+    app.run()
+    assert "no learned segmenter" in texts(app), "the preview uses it, and its file is not there"
+    press(app, "Use the built-in way")
+    assert project.settings.learned_segmenter is None
+    assert "no learned segmenter" not in texts(app)

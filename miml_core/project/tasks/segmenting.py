@@ -64,7 +64,7 @@ def run(context: JobContext) -> dict[str, Any]:
 def find_instances(connection: Connection, folder: Path, bag: Row[Any], used: InstanceSettings) -> Instances:
     """The segments of one bag, not stored."""
     path = media.path_of_bag(connection, folder, bag.id)
-    return _instances(path, bag.start, bag.end, settings.kind(connection), used)
+    return _instances(path, bag.start, bag.end, settings.kind(connection), used.within(folder))
 
 
 def _instances(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances:
@@ -156,7 +156,7 @@ def _tasks(
         except BagtagError as error:
             yield row, str(error)
             continue
-        yield row, (path, row.start, row.end, kind, used)
+        yield row, (path, row.start, row.end, kind, used.within(context.store.folder))
 
 
 def _work(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances | str:
