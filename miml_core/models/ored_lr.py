@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
+from miml_core.models.background import background_shift, lower_background
 from miml_core.models.base import Model, Progress
 from miml_core.models.calibration import log_softmax
 from miml_core.models.candidates import candidate_shares
@@ -52,6 +53,9 @@ class ORedLR(Model):
     background_kinds : int
         Kinds of background, each with its own weights: wind, rain and insects have little in common. Their
         probabilities are added up wherever the model answers.
+    most_background : float
+        Largest share of the segments of tagged bags that `annotate` leaves to the background; `background.py` says why.
+        Labels that people gave move it towards the share they show.
     leak : float
         Probability that a tag is true although no segment of it was found.
     kernel : None, "rbf" or "rff"
@@ -87,6 +91,7 @@ class ORedLR(Model):
     alpha_: float
     curve_: Array
     evidence_: dict[str, int]
+    background_shift_: float
 
     def __init__(
         self,
@@ -94,6 +99,7 @@ class ORedLR(Model):
         alpha: float | str = "auto",
         background: bool = False,
         background_kinds: int = 4,
+        most_background: float = 0.5,
         leak: float = 0.0,
         kernel: str | None = None,
         dictionary_share: float = 0.1,
@@ -108,6 +114,7 @@ class ORedLR(Model):
         self.alpha = alpha
         self.background = background
         self.background_kinds = background_kinds
+        self.most_background = most_background
         self.leak = leak
         self.kernel = kernel
         self.dictionary_share = dictionary_share
@@ -152,6 +159,10 @@ class ORedLR(Model):
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.evidence_ = _evidence(bags)
+        self.background_shift_ = 0.0
+        if self.background:
+            log_prior = self._log_prior(bags.X)
+            self.background_shift_ = background_shift(log_prior, bags, leak=self.leak, most=self.most_background)
         return self
 
     def _start(self, Z: Array, bags: BagSet, talk: _Talk) -> tuple[float, Array]:
@@ -276,9 +287,10 @@ class ORedLR(Model):
         """
         self._check_bags(bags)
         refuse_impossible_bags(bags, background=self.background, leak=self.leak)
-        return bag_posterior(
-            self._log_prior(bags.X), bags.offsets, bags.tags, bags.labels, leak=self.leak
-        ).probabilities
+        log_prior = self._log_prior(bags.X)
+        if self.background:
+            log_prior = lower_background(log_prior, self.background_shift_)
+        return bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=self.leak).probabilities
 
     def predict_tags(self, bags: BagSet) -> Array:
         """Probability of each tag under the model: 1 - (1 - leak) prod_i (1 - p_i(c)).

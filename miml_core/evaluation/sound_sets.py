@@ -1,0 +1,122 @@
+"""Recordings of known truth, in the layouts of the benchmark data.
+
+* events: a folder with `events.csv` (file, start_s, duration_s, label) and the recordings in it or below;
+* boxes: a folder with recordings and an annotation project in whombat's AOEF JSON, or recordings each with an Audacity
+  label file of the same name that has frequencies.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from miml_core.media.audio import audio_info
+
+SUFFIXES = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif")
+Box = tuple[float, float, float, float]
+"""Start (s), low (Hz), end (s), high (Hz)."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A stretch of time in which something is heard."""
+
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True)
+class EventSet:
+    """Recordings whose events are known in time."""
+
+    name: str
+    events: dict[Path, list[Event]]
+
+
+@dataclass(frozen=True)
+class BoxSet:
+    """Recordings whose calls are known in time and frequency, within the stretches that were looked at."""
+
+    name: str
+    boxes: dict[Path, list[Box]]
+    looked_at: dict[Path, list[tuple[float, float]]]
+
+
+def find_event_sets(data_dir: Path) -> list[EventSet]:
+    """Every events layout below `data_dir`/audio."""
+    return [_read_events(path) for path in sorted((data_dir / "audio").rglob("events.csv"))]
+
+
+def find_box_sets(data_dir: Path) -> list[BoxSet]:
+    """Every boxes layout below `data_dir`/audio."""
+    folders = sorted(path for path in (data_dir / "audio").iterdir() if path.is_dir())
+    found = [_read_aoef(folder) for folder in folders] + [_read_audacity(folder) for folder in folders]
+    return [one for one in found if one is not None and one.boxes]
+
+
+def _read_events(table: Path) -> EventSet:
+    recordings = {path.stem: path for path in _recordings(table.parent)}
+    events: dict[Path, list[Event]] = {path: [] for path in recordings.values()}
+    with table.open(newline="", encoding="utf-8-sig") as file:
+        for row in csv.DictReader(file):
+            path = recordings.get(Path(row["file"]).stem)
+            if path is not None:
+                start = float(row["start_s"])
+                events[path].append(Event(start, start + float(row["duration_s"]), row["label"]))
+    return EventSet(table.parent.name, events)
+
+
+def _read_aoef(folder: Path) -> BoxSet | None:
+    """The file with the most boxes, when a folder holds several views of one project."""
+    recordings = {path.name: path for path in _recordings(folder)}
+    best: BoxSet | None = None
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        data = content.get("data", {}) if isinstance(content, dict) else {}
+        if not data.get("sound_events") or not data.get("recordings"):
+            continue
+        names = {one["uuid"]: Path(one["path"]).name for one in data["recordings"]}
+        boxes: dict[Path, list[Box]] = defaultdict(list)
+        looked_at: dict[Path, list[tuple[float, float]]] = defaultdict(list)
+        for clip in data.get("clips") or []:
+            if names.get(clip["recording"]) in recordings:
+                looked_at[recordings[names[clip["recording"]]]].append((clip["start_time"], clip["end_time"]))
+        for event in data["sound_events"]:
+            name, shape = names.get(event["recording"]), event.get("geometry") or {}
+            if name in recordings and shape.get("type") == "BoundingBox":
+                boxes[recordings[name]].append(tuple(shape["coordinates"]))
+        if best is None or sum(map(len, boxes.values())) > sum(map(len, best.boxes.values())):
+            best = BoxSet(folder.name, dict(boxes), dict(looked_at))
+    return best
+
+
+def _read_audacity(folder: Path) -> BoxSet:
+    boxes = {}
+    for path in _recordings(folder):
+        labels = path.with_suffix(".txt")
+        if labels.is_file() and (found := _audacity_boxes(labels)):
+            boxes[path] = found
+    return BoxSet(folder.name, boxes, {path: [(0.0, audio_info(path).duration)] for path in boxes})
+
+
+def _audacity_boxes(path: Path) -> list[Box]:
+    boxes: list[Box] = []
+    times: tuple[float, float] | None = None
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        cells = line.split("\t")
+        try:
+            if line.startswith("\\") and times is not None:
+                boxes.append((times[0], float(cells[1]), times[1], float(cells[2])))
+            elif len(cells) >= 2:
+                times = float(cells[0]), float(cells[1])
+        except ValueError:
+            continue
+    return boxes
+
+
+def _recordings(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
