@@ -38,7 +38,7 @@ _PIXELS_A_CANDIDATE = 200
 _MORE_SENSITIVE = 0.2
 _LEVELS = np.linspace(0.1, 0.9, 33)
 _NEVER = 2.0
-_RECALL_WEIGHT = 0.5
+_FEWEST_FAINT = 10
 _UNTRIED = (0.4, 0.65)
 _OTHER_RESOLUTION = 1.25
 
@@ -261,7 +261,7 @@ def _likeliness(
 
 
 def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> tuple[float, float]:
-    """Levels that do best (by judged candidates) on examples that the trees have not seen, by halves."""
+    """Levels that do best on judged candidates of examples that the trees have not seen, by halves."""
     likely, truth, faint = [], [], []
     for half in (0, 1):
         trees = _grow(lessons[1 - half :: 2], rng, seed)
@@ -278,17 +278,25 @@ def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: i
 def _best_levels(
     likely: NDArray[np.float64], is_call: NDArray[np.bool_], is_faint: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    pairs = [(a, b) for a in (0.0, *_LEVELS) for b in (*_LEVELS, _NEVER)]
-    worth = [_worth(likely >= np.where(is_faint, b, a), is_call) for a, b in pairs]
-    ordinary, keen = pairs[int(np.argmax(worth))]
-    return float(ordinary), float(keen)
+    """The best F1 over ordinary candidates; then the lowest level at which faint ones are right as often as those."""
+    p, true = likely[~is_faint], is_call[~is_faint]
+    choices = (0.0, *_LEVELS)
+    ordinary = choices[int(np.argmax([_f1(p >= level, true) for level in choices]))]
+    wanted = _share(true[p >= ordinary])
+    for faint in _LEVELS:
+        accepted = is_call[is_faint & (likely >= faint)]
+        if len(accepted) >= _FEWEST_FAINT and _share(accepted) >= wanted:
+            return float(ordinary), float(faint)
+    return float(ordinary), _NEVER
 
 
-def _worth(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
-    """F-measure in which a wrong segment weighs more than a missed one: people take more trouble to delete them."""
+def _f1(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
     right = int(np.count_nonzero(said & true))
-    weight = _RECALL_WEIGHT**2
-    return (1 + weight) * right / max(1.0, int(np.count_nonzero(said)) + weight * int(np.count_nonzero(true)))
+    return 2 * right / max(1, int(np.count_nonzero(said)) + int(np.count_nonzero(true)))
+
+
+def _share(true: NDArray[np.bool_]) -> float:
+    return float(true.mean()) if len(true) else 1.0
 
 
 def _some(wanted: NDArray[np.bool_], most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
