@@ -26,7 +26,7 @@ from miml_core.models.calibration import (
 )
 from miml_core.models.corrections import BagsAlone, as_bags_alone
 from miml_core.models.feature_maps import Standardise, pack, unpack
-from miml_core.models.mimlfast_training import MAX_TESTS, Settings, Trained, Weights, folds, only, some_bags, train
+from miml_core.models.mimlfast_training import MAX_TESTS, Settings, Trained, Weights, some_bags, train, trials
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -127,15 +127,14 @@ class MIMLFast(Model):
 
     def _choose_K(self, X: Single, alone: BagsAlone, talk: _Talk) -> int:
         """By the ranking loss of each third of the bags after training on the others, as the paper chooses."""
-        parts = folds(alone, self.seed)
+        few, thirds = trials(alone, self.seed)
         losses = {TRIED_K[0]: np.inf}
-        talk.n_trainings = len(TRIED_K) * len(parts) + 1
-        for K in TRIED_K if parts else ():
+        talk.n_trainings = len(TRIED_K) * len(thirds) + 1
+        for K in TRIED_K if thirds else ():
             total = 0.0
-            for held_out in parts:
+            for held_out in thirds:
                 rng = np.random.default_rng(self.seed)
-                start = Weights.random(X.shape[1], alone.tags.shape[1], self.m, K, rng)
-                few = only(alone, np.concatenate(parts))
+                start = Weights.random(X.shape[1], few.tags.shape[1], self.m, K, rng)
                 total += train(X, few, held_out, start, self._settings, rng, talk.test).ranking_loss
                 talk.next_training()
                 if talk.stopped:

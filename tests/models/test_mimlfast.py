@@ -8,7 +8,7 @@ from miml_core.errors import BagtagError
 from miml_core.models import MODELS, load_model, mimlfast, mimlfast_kernels, mimlfast_training
 from miml_core.models.corrections import as_bags_alone
 from miml_core.models.mimlfast import MIMLFast
-from miml_core.models.mimlfast_training import PATIENCE, Settings, Weights, folds, some_bags, train
+from miml_core.models.mimlfast_training import PATIENCE, Settings, Weights, some_bags, train, trials
 
 
 def random_bags(seed=0, n_bags=100, n_classes=4, n_features=5, noise=0.7):
@@ -207,12 +207,15 @@ def test_sub_concepts_help_a_class_of_two_kinds():
 def test_K_is_chosen_on_a_bounded_number_of_bags(monkeypatch):
     bags, _ = random_bags()
     alone = as_bags_alone(bags)
-    assert sum(map(len, folds(alone, 0))) == np.count_nonzero((bags.tags < 0).any(axis=1))
-    monkeypatch.setattr(mimlfast_training, "_MOST_BAGS", 40)
-    assert sum(map(len, folds(alone, 0))) == 40
+    assert len(trials(alone, 0)[1]) == 3
+    monkeypatch.setattr(mimlfast_training, "_MOST_BAGS", 70)
+    few, thirds = trials(alone, 0)
+    assert np.count_nonzero(few.tags.any(axis=1)) == sum(map(len, thirds)) == 70
+    monkeypatch.setattr(mimlfast_training, "_MANY_BAGS", 70)
+    assert len(trials(alone, 0)[1]) == 1
     told = []
     MIMLFast().fit(bags, progress=lambda step, of, info: told.append((step, of)))
-    assert {of for _, of in told} == {1000} and 900 < told[-1][0] <= 1000
+    assert {of for _, of in told} == {400} and 300 < told[-1][0] <= 400
     assert [step for step, _ in told] == sorted(step for step, _ in told)
 
 
