@@ -210,4 +210,43 @@ def climb_em(
     return W
 
 
-SOLVERS = {"lbfgs": climb_lbfgs, "em": climb_em}
+def climb_stochastic(
+    objective: MarginalLikelihood,
+    W: Array,
+    scale: Coordinates,
+    *,
+    max_iterations: int,
+    tolerance: float,
+    report: Report,
+) -> Array:
+    """Steps up on samples of the bags (6.6.2), in whitened coordinates and shrinking; the last half is averaged.
+
+    An iteration is one pass over all bags in samples of `_SAMPLE`; the cost of a step does not grow with their number.
+    """
+    rng = np.random.default_rng(0)
+    bags, before, average, n_averaged = objective.bags, -np.inf, np.zeros_like(W), 0
+    passes = min(max_iterations, _PASSES)
+    for number in range(passes):
+        value = 0.0
+        for start in range(0, bags.n_bags, _SAMPLE):
+            if start == 0:
+                order = rng.permutation(bags.n_bags)
+            chosen = np.sort(order[start : start + _SAMPLE])
+            share = len(chosen) / bags.n_bags
+            rows = np.concatenate([np.arange(*bags.offsets[bag : bag + 2]) for bag in chosen])
+            alpha = share * objective.alpha
+            part = MarginalLikelihood(objective.Z[rows], bags[chosen], leak=objective.leak, alpha=alpha)
+            found, gradient = part.value_and_gradient(W)
+            W = W + scale.weights(scale.of_gradient(gradient / share)) / (2.0 + number)
+            value += found
+        if 2 * number >= passes:
+            average, n_averaged = average + W, n_averaged + 1
+        if report(value) or abs(value - before) <= tolerance * abs(value):
+            break
+        before = value
+    return average / n_averaged if n_averaged else W
+
+
+_SAMPLE, _PASSES = 100, 30
+
+SOLVERS = {"lbfgs": climb_lbfgs, "em": climb_em, "stochastic": climb_stochastic}

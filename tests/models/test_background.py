@@ -11,7 +11,7 @@ from miml_core.posterior import bag_posterior
 def doubtful(n_bags: int = 40) -> tuple[BagSet, np.ndarray]:
     """A model in doubt: the background is likelier than the bag's tag in nearly every segment."""
     rng = np.random.default_rng(0)
-    scores = rng.standard_normal((5 * n_bags, 4)) + [0, 0, 0, 3]
+    scores = rng.standard_normal((5 * n_bags, 4)) + np.array([0, 0, 0, 3])
     log_prior = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
     tags = np.full((n_bags, 3), -1)
     tags[np.arange(n_bags), rng.integers(0, 3, n_bags)] = 1
@@ -47,7 +47,7 @@ def test_labels_move_the_share():
 
 def test_bags_without_tags_stay_background():
     rng = np.random.default_rng(1)
-    X = np.concatenate([rng.standard_normal((60, 2)) + [4, 0], rng.standard_normal((60, 2)) - [4, 0]])
+    X = np.concatenate([rng.normal(4, 1, (60, 2)), rng.normal(-4, 1, (60, 2))])
     tags = np.repeat([[1], [-1]], 20, axis=0)
     bags = BagSet(X, np.arange(41) * 3, tags, ["wren"])
     annotated = ORedLR(background=True, leak=0.01, alpha=1.0, most_background=0.0).fit(bags).annotate(bags)

@@ -1,0 +1,156 @@
+"""ORed-LR: gradients, monotone EM, what it learns from, and the paper's figures on real data."""
+
+import numpy as np
+import pytest
+
+from miml_core import BACKGROUND, UNKNOWN, BagSet, BagtagError
+from miml_core.evaluation.data_sets import find_sets
+from miml_core.models import load_model
+from miml_core.models.ored_lr import ORedLR
+from miml_core.models.ored_lr_solvers import MarginalLikelihood
+
+
+def birds(n_bags: int = 60, noise: bool = False, seed: int = 0) -> tuple[BagSet, np.ndarray]:
+    """Three species in the plane, four segments a bag; with `noise` a fourth kind that nobody tags."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 4 if noise else 3, (n_bags, 4))
+    centres = np.array([[0, 0], [5, 0], [0, 5], [5, 5]])
+    X = centres[truth.ravel()] + 0.7 * rng.standard_normal((4 * n_bags, 2))
+    tags = np.array([[1 if c in row else -1 for c in range(3)] for row in truth])
+    return BagSet(X, np.arange(n_bags + 1) * 4, tags, ["wren", "robin", "owl"]), truth.ravel()
+
+
+@pytest.mark.parametrize("background_columns", [0, 1, 3])
+def test_the_gradient_by_finite_differences(background_columns):
+    bags, _ = birds(12)
+    tags = bags.tags.copy()
+    tags[0] = 0
+    labels = np.full(bags.n_segments, UNKNOWN)
+    labels[5] = int(np.flatnonzero(tags[1] > 0)[0])
+    if background_columns:
+        labels[9] = BACKGROUND
+    Z = np.concatenate([bags.X, np.ones((bags.n_segments, 1))], axis=1)
+    objective = MarginalLikelihood(Z, bags.replace(tags=tags, labels=labels), leak=0.05, alpha=0.3)
+    W = 0.2 * np.random.default_rng(1).standard_normal((3, 3 + background_columns))
+    _, gradient = objective.value_and_gradient(W)
+    for place in np.ndindex(W.shape):
+        bump = np.zeros_like(W)
+        bump[place] = 1e-5
+        slope = (objective.value_and_gradient(W + bump)[0] - objective.value_and_gradient(W - bump)[0]) / 2e-5
+        assert gradient[place] == pytest.approx(slope, abs=1e-5)
+
+
+def test_em_never_falls_and_ends_where_the_quasi_newton_does():
+    bags, _ = birds()
+    em = ORedLR(alpha=1.0, solver="em", max_iterations=300).fit(bags)
+    assert (np.diff(em.curve_) >= -1e-9 * np.abs(em.curve_[:-1])).all()
+    newton = ORedLR(alpha=1.0).fit(bags)
+    assert em.curve_[-1] <= newton.curve_[-1] + 1e-3
+    assert em.curve_[-1] > newton.curve_[-1] - 0.05 * abs(newton.curve_[-1])
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"kernel": "rbf", "dictionary_share": 0.5}, {"kernel": "rff"}, {"solver": "stochastic"}, {"prune": 0.2}],
+)
+def test_finds_the_species_from_tags_alone(params):
+    bags, truth = birds()
+    model = ORedLR(**params).fit(bags)
+    assert (model.annotate(bags).argmax(axis=1) == truth).mean() > 0.95
+    assert (model.predict_proba(bags.X).argmax(axis=1) == truth).mean() > 0.9
+    assert ((model.predict_tags(bags) > 0.5) == (bags.tags > 0)).mean() > 0.9
+
+
+def test_what_is_none_of_the_tags_is_left_to_the_background():
+    bags, truth = birds(80, noise=True)
+    model = ORedLR(background=True, leak=0.01).fit(bags)
+    assert (model.annotate(bags).argmax(axis=1) == truth).mean() > 0.9
+
+
+def test_corrections_and_unknown_tags_are_learnt_from():
+    bags, truth = birds()
+    nothing_said = bags.replace(tags=np.zeros_like(bags.tags))
+    with pytest.raises(BagtagError, match="tag some bags"):
+        ORedLR().fit(nothing_said)
+    labels = np.where(np.arange(bags.n_segments) % 5 == 0, truth, UNKNOWN)
+    by_labels = ORedLR(alpha=1.0).fit(nothing_said.replace(labels=labels))
+    assert (by_labels.predict_proba(bags.X).argmax(axis=1) == truth).mean() > 0.95
+    half = bags.tags.copy()
+    half[::2] = 0
+    assert (ORedLR().fit(bags.replace(tags=half)).annotate(bags).argmax(axis=1) == truth).mean() > 0.95
+    annotated = by_labels.annotate(bags.replace(labels=labels))
+    assert (annotated[labels >= 0].argmax(axis=1) == labels[labels >= 0]).all()
+
+
+def test_impossible_bags_are_refused_by_name():
+    bags = BagSet(np.eye(3), [0, 1, 3], [[1, 1], [1, -1]], ["a", "b"], names=["dawn.wav", "dusk.wav"])
+    with pytest.raises(BagtagError, match="dawn"):
+        ORedLR().fit(bags)
+    assert np.isfinite(ORedLR(leak=0.01).fit(bags).annotate(bags)).all()
+
+
+def test_hostile_data_stays_finite():
+    rng = np.random.default_rng(0)
+    cases = {
+        "constant": BagSet(np.ones((4, 3)), [0, 2, 4], [[1], [-1]], ["a"]),
+        "one bag": BagSet([[1.0], [2.0]], [0, 2], [[1]], ["a"]),
+        "never tagged": BagSet(rng.normal(size=(6, 2)), [0, 3, 6], [[1, -1], [1, -1]], ["a", "b"]),
+        "huge": BagSet(1e12 * rng.normal(size=(6, 2)), [0, 3, 6], [[1, -1], [-1, 1]], ["a", "b"]),
+    }
+    for name, bags in cases.items():
+        model = ORedLR(background=True, leak=0.01).fit(bags)
+        assert np.isfinite(model.annotate(bags)).all(), name
+        assert np.isfinite(model.predict_tags(bags)).all(), name
+
+
+def test_the_same_seed_gives_the_same_numbers_and_files_answer_alike(tmp_path):
+    bags, _ = birds()
+    for params in ({}, {"background": True, "leak": 0.01}, {"kernel": "rff"}, {"kernel": "rbf"}):
+        model, twin = ORedLR(**params).fit(bags), ORedLR(**params).fit(bags)
+        assert (model.weights_ == twin.weights_).all()
+        model.save(tmp_path / "m.npz")
+        assert (load_model(tmp_path / "m.npz").annotate(bags) == model.annotate(bags)).all()
+    whole = (tmp_path / "m.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    np.savez(tmp_path / "foreign.npz", x=np.ones(3))
+    for name in ("cut.npz", "foreign.npz"):
+        with pytest.raises(BagtagError, match="not a whole Bagtag model"):
+            load_model(tmp_path / name)
+    with pytest.raises(BagtagError, match="no model file"):
+        load_model(tmp_path / "missing.npz")
+
+
+def test_a_warm_start_takes_few_steps_and_progress_can_stop():
+    bags, truth = birds(120)
+    cold = ORedLR(alpha=1.0).fit(bags)
+    labels = np.full(bags.n_segments, UNKNOWN)
+    labels[:10] = truth[:10]
+    warm = ORedLR(alpha=1.0).fit(bags.replace(labels=labels), warm_start=cold)
+    assert len(warm.curve_) <= max(3, len(cold.curve_) / 2)
+    steps = []
+    ORedLR(alpha=1.0).fit(bags, progress=lambda step, of, info: steps.append(step) or len(steps) == 3)
+    assert len(steps) <= 6
+    with pytest.raises(KeyboardInterrupt):
+        ORedLR(alpha=1.0).fit(bags, progress=_interrupt)
+
+
+def _interrupt(step, of, info):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "params", "least"),
+    [
+        ("hja_birdsong union", {}, 88.0),
+        ("hja_birdsong filtered", {"leak": 0.01}, 80.8),
+        ("hja_birdsong unfiltered", {"background": True, "leak": 0.01}, 81.0),
+        ("letter_frost", {}, 91.5),
+    ],
+)
+def test_published_figures_with_the_tags_known(data_dir, name, params, least):
+    """Transductive accuracy of the paper's Table 5 (its SIM rival's for unfiltered), alpha chosen without labels."""
+    (data,) = [one for one in find_sets(data_dir / "miml", [name]) if one.name == name]
+    annotated = ORedLR(**params).fit(data.bags).annotate(data.bags)[:, : data.bags.n_classes]
+    known = data.truth >= 0
+    assert 100 * (annotated.argmax(axis=1) == data.truth)[known].mean() >= least
