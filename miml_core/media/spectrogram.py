@@ -106,7 +106,7 @@ _VIEW = ("quiet_db", "loud_db", "colour_map")
 
 PRESETS = {
     "birds": SpectrogramSettings(),
-    "bats": SpectrogramSettings(window=0.0014, hop=0.0005, low=9_000.0, high=None),
+    "bats": SpectrogramSettings(window=0.001, hop=0.0004, low=15_000.0),
     "insects": SpectrogramSettings(window=512 / 96000, hop=256 / 96000, low=1_000.0),
     "frogs": SpectrogramSettings(window=0.032, hop=0.008, low=80.0, high=8_000.0),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +25,27 @@ class SoundSegmentSettings:
         Shorter sounds are left out.
     gap : seconds
         Silences up to this long are bridged, so that the notes of a trill may become one segment.
+    calls : "song" or "echolocation"
+        Varied sounds of any loudness; or short, loud ones followed by echoes, where the loudest part is the call.
     """
 
     sensitivity: float = 0.5
     smallest_call: float = 0.02
-    gap: float = 0.012
+    gap: float = 0.005
+    calls: Literal["song", "echolocation"] = "song"
 
     def __post_init__(self) -> None:
         if not 0 <= self.sensitivity <= 1:
             raise BagtagError(f"The sensitivity lies between 0 and 1, not at {self.sensitivity:g}.")
         if self.smallest_call < 0 or self.gap < 0:
             raise BagtagError("The smallest call and the gap to bridge cannot be negative.")
+        if self.calls not in ("song", "echolocation"):
+            raise BagtagError(f"Calls are song or echolocation, not {self.calls!r}.")
 
     @classmethod
     def for_rate(cls, rate: float) -> SoundSegmentSettings:
         """Defaults for the animals that a recorder with this sample rate is used for."""
-        return cls(smallest_call=0.001, gap=0.0005) if rate >= 128_000 else cls()
+        return cls(smallest_call=0.001, gap=0.0, calls="echolocation") if rate >= 128_000 else cls()
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -51,27 +56,150 @@ class SoundSegmentSettings:
 
 
 def background_levels(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(height, 1) level of each band's background: its median over time."""
-    return np.median(values, axis=1, keepdims=True)
+    """(height, 1) level of each band's background: what it stays below for about a third of the time.
+
+    Lower than the median, so that a band that is full of song still has its background found.
+    """
+    from miml_core.segments.acoustic_kernels import row_quantiles
+
+    return row_quantiles(values, _BACKGROUND_SHARE)[:, None]
 
 
 def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings) -> list[Region]:
-    """Regions that stand out of the background, from left to right."""
-    from scipy import ndimage
+    """Regions that stand out of the background, from left to right.
 
-    values = spectrogram.values
-    contrast = ndimage.uniform_filter(values - background_levels(values), 3)
-    high = 16.0 - 12.0 * settings.sensitivity
-    strong, weak = contrast > high, contrast > 0.6 * high
+    Each band is measured against its own background and smoothed; what lies above a low threshold and not far
+    below the loudest nearby is cut into pieces around peaks, so that calls part where the energy between them
+    drops, and echoes are cut off. A piece is kept when its level passes the threshold set by the sensitivity.
+    Animals repeat themselves, so a strong sound in the same band shortly before or after speaks for a faint one;
+    a much louder sound right beside it speaks against it, since echoes, overtones and fragments lie there.
+    """
+    from miml_core.segments import acoustic_kernels as kernels
+
+    calls = _CALLS[settings.calls]
     seconds = (spectrogram.grid.right - spectrogram.grid.left) / spectrogram.grid.width
-    weak = ndimage.binary_closing(weak, np.ones((3, max(1, round(settings.gap / seconds)))))
-    labels, count = ndimage.label(weak, np.ones((3, 3)))
-    kept = np.zeros(count + 1, dtype=bool)
-    kept[np.unique(labels[strong & weak])] = True
-    kept[0] = False
-    smallest = settings.smallest_call / seconds
-    regions = []
-    for number, box in enumerate(ndimage.find_objects(labels), start=1):
-        if kept[number] and box[1].stop - box[1].start >= smallest:
-            regions.append(Region(box[0].start, box[1].start, labels[box] == number))
-    return sorted(regions, key=lambda region: region.left)
+    contrast = _smoothed_contrast(spectrogram.values, calls)
+    mask = contrast > _EDGE_DB
+    if np.isfinite(calls.below_nearby):
+        nearby = _running_max(_running_max(contrast, _NEARBY_ROWS, 0), _NEARBY_COLUMNS, 1)
+        nearby -= np.float32(calls.below_nearby)
+        mask &= contrast > nearby
+    kernels.bridge(mask, int(settings.gap / seconds + 1e-9))
+    labels, peaks = kernels.find_peaks(contrast, mask, calls.depth)
+    kernels.trim(labels, contrast, np.maximum(calls.share_of_peak * peaks, peaks - calls.below_peak))
+    boxes, areas, runs = kernels.measure(labels, len(peaks), contrast, _RUN_COLUMNS)
+    levels = np.maximum(peaks, _RUN_OFFSET_DB + _RUN_GAIN * (runs - _RUN_OFFSET_DB))
+    kept = _stand_out(boxes, levels, _EDGE_DB + calls.range * (1 - settings.sensitivity), calls)
+    kept = kept[(areas[kept] >= _SMALLEST_AREA)]
+    kept = kept[(boxes[kept, 3] - boxes[kept, 1]) * seconds >= settings.smallest_call - 1e-9]
+    return [_region(labels, int(number) + 1, boxes[number]) for number in kept]
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """What kinds of calls differ in. Levels are decibels above the background; lengths are in pixels, since the
+    presets choose pixels that suit the animals.
+
+    range : the threshold at sensitivity 0 lies this far above the lowest
+    smooth_rows, smooth_columns : width of the bell that the contrast is smoothed with
+    below_nearby : a pixel further below the loudest pixel nearby is outside
+    depth : two peaks are two calls when the energy between them drops by this much
+    share_of_peak, below_peak : a call ends where its level falls below this share of its peak, or this far below it
+    beside_columns : a louder sound at most this far away counts against a call,
+    beside_from, beside_weight, beside_cap : by how much it is louder, from the first on, times the second, at most the third
+    """
+
+    range: float
+    smooth_rows: float
+    smooth_columns: float
+    below_nearby: float
+    depth: float
+    share_of_peak: float
+    below_peak: float
+    beside_columns: int
+    beside_from: float
+    beside_weight: float
+    beside_cap: float
+
+
+_CALLS = {
+    "song": _Calls(12.0, 1.0, 1.3, 8.5, np.inf, 0.0, np.inf, 8, 0.0, 0.3, 2.4),
+    "echolocation": _Calls(21.0, 1.3, 0.6, np.inf, 15.0, 0.5, 22.0, 40, 12.0, 10.0, np.inf),
+}
+_BACKGROUND_SHARE = 0.35
+_EDGE_DB = 4.5
+_NEARBY_ROWS, _NEARBY_COLUMNS = 11, 25
+_RUN_COLUMNS, _RUN_OFFSET_DB, _RUN_GAIN = 5, 2.0, 1.3
+_SMALLEST_AREA = 12
+_AGAIN_ROWS, _AGAIN_COLUMNS, _AGAIN_WEIGHT, _AGAIN_CAP_DB = 8, 172, 0.35, 4.0
+
+
+def _smoothed_contrast(values: NDArray[np.float32], calls: _Calls) -> NDArray[np.float32]:
+    """Decibels above the background, smoothed as amplitudes.
+
+    Averaged as decibels, noise keeps its deep dips; averaged as power, single loud pixels rule. Amplitudes lie
+    between the two and told calls from noise best.
+    """
+    from miml_core.segments.acoustic_kernels import smooth
+
+    contrast = values - background_levels(values)
+    np.minimum(contrast, 100.0, out=contrast)
+    contrast *= np.float32(np.log(10) / 20)
+    np.exp(contrast, out=contrast)
+    contrast = smooth(contrast, _bell(calls.smooth_rows), _bell(calls.smooth_columns))
+    np.maximum(contrast, np.float32(1e-6), out=contrast)
+    np.log(contrast, out=contrast)
+    contrast *= np.float32(20 / np.log(10))
+    return contrast
+
+
+def _bell(width: float) -> NDArray[np.float32]:
+    """Weights of a Gaussian with this standard deviation, from the middle to three pixels away."""
+    weights = np.exp(-0.5 * (np.arange(4) / width) ** 2)
+    return (weights / (weights[0] + 2 * weights[1:].sum())).astype(np.float32)
+
+
+def _running_max(values: NDArray[np.float32], length: int, axis: int) -> NDArray[np.float32]:
+    """Maximum over `length` (odd) pixels around each, by maxima of doubled lengths."""
+    size = values.shape[axis]
+    edge = [(length // 2, length // 2) if axis == k else (0, 0) for k in range(2)]
+    current = np.pad(values, edge, constant_values=-np.inf)
+
+    def part(array: NDArray[np.float32], first: int, count: int) -> NDArray[np.float32]:
+        return array[first : first + count] if axis == 0 else array[:, first : first + count]
+
+    covered = 1
+    while 2 * covered <= length:
+        shorter = current.shape[axis] - covered
+        current = np.maximum(part(current, 0, shorter), part(current, covered, shorter))
+        covered *= 2
+    return np.maximum(part(current, 0, size), part(current, length - covered, size))
+
+
+def _stand_out(
+    boxes: NDArray[np.int64], levels: NDArray[np.float64], threshold: float, calls: _Calls
+) -> NDArray[np.int64]:
+    """Numbers of the pieces that pass the threshold, judged with their neighbours, from left to right."""
+    from miml_core.segments.acoustic_kernels import strongest_neighbours
+
+    candidates = np.flatnonzero(levels > threshold - _AGAIN_WEIGHT * _AGAIN_CAP_DB)
+    candidates = candidates[np.argsort(boxes[candidates, 1], kind="stable")]
+    own = levels[candidates]
+    beside, again = strongest_neighbours(boxes[candidates], own, calls.beside_columns, _AGAIN_COLUMNS, _AGAIN_ROWS)
+    judged = own + _AGAIN_WEIGHT * np.clip(again - threshold, 0, _AGAIN_CAP_DB)
+    judged -= np.clip(calls.beside_weight * (beside - own - calls.beside_from), 0, calls.beside_cap)
+    return candidates[judged > threshold]
+
+
+def _region(labels: NDArray[np.int32], number: int, box: NDArray[np.int64]) -> Region:
+    top, left, bottom, right = (int(edge) for edge in box)
+    return Region(top, left, labels[top:bottom, left:right] == number)
+
+
+def warm() -> None:
+    """Compile the kernels."""
+    from miml_core.media.grid import Grid
+
+    values = np.zeros((16, 16), dtype=np.float32)
+    values[4:8, 4:12] = 30.0
+    find_sound_segments(Spectrogram(values, Grid(16, 16, 0.0, 1.0, 8000.0, 0.0), 16000), SoundSegmentSettings())
