@@ -73,20 +73,31 @@ class CentreAndShrink:
 class RBFDictionary:
     """Similarity exp(-|x - x'|^2 / delta) to each segment of a dictionary: k(x) of Pham et al. (2015), eq. 24-25.
 
-    The dictionary is a share of the training segments, drawn at random (their 6.6.3).
+    The dictionary is a share of the training segments, drawn at random (their 6.6.3). The similarities are then turned
+    so that their products are the kernel itself (Williams and Seeger 2001): an L2 penalty on weights is then one on
+    functions, however alike the segments of the dictionary are, and its weakest directions can be left out.
     """
 
     centres: Array
     delta: Array
+    turn: Array
 
     @classmethod
-    def fit(cls, X: Array, *, n_centres: int, delta: float, seed: int = 0) -> Self:
+    def fit(cls, X: Array, *, n_centres: int, delta: float, most: int = 300, seed: int = 0) -> Self:
+        """Yields at most `most` features."""
         chosen = np.random.default_rng(seed).permutation(len(X))[:n_centres]
-        return cls(X[np.sort(chosen)], np.array(delta))
+        centres = X[np.sort(chosen)]
+        values, vectors = np.linalg.eigh(_similarity(centres, centres, delta))
+        strong = np.flatnonzero(values > 1e-8 * values[-1])[-most:]
+        return cls(centres, np.array(delta), vectors[:, strong] / np.sqrt(values[strong]))
 
     def __call__(self, X: Array) -> Array:
-        squared = (X**2).sum(axis=1)[:, None] + (self.centres**2).sum(axis=1) - 2.0 * (X @ self.centres.T)
-        return np.exp(-np.maximum(squared, 0.0) / self.delta)
+        return _similarity(X, self.centres, float(self.delta)) @ self.turn
+
+
+def _similarity(X: Array, centres: Array, delta: float) -> Array:
+    squared = (X**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2.0 * (X @ centres.T)
+    return np.exp(-np.maximum(squared, 0.0) / delta)
 
 
 @dataclass(frozen=True)

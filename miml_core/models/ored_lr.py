@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 
 _START_ALPHA = 10.0
 _CANDIDATE_BACKGROUND = 3.0
+_KERNEL_GAIN = 4.0
+"""Size of the kernel's features, which have norm 1, beside standardised ones, of norm sqrt(d): what one alpha suits."""
 _STARTING, _CHOOSING, _FITTING = range(3)
 
 
@@ -108,7 +110,7 @@ class ORedLR(Model):
         solver: str = "lbfgs",
         prune: float = 0.0,
         max_iterations: int = 300,
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-5,
         seed: int = 0,
     ) -> None:
         self.alpha = alpha
@@ -260,15 +262,13 @@ class ORedLR(Model):
         else:
             n_pairs = max(1, self.fourier_features // 2)
             maps.append(RandomFourier.fit(Z, n_pairs=n_pairs, gamma=1.0 / delta, seed=self.seed))
-        lifted = maps[1](Z)
-        maps.append(Standardise.fit(lifted))
         return maps
 
     def _see(self, X: Array) -> Array:
         """(N, D + 1): standardised features, the kernel's beside them, and 1 for the bias."""
         parts = [self.maps_[0](X)]
         if self.kernel is not None:
-            parts.append(self.maps_[2](self.maps_[1](parts[0])))
+            parts.append(_KERNEL_GAIN * self.maps_[1](parts[0]))
         return np.concatenate([*parts, np.ones((len(X), 1))], axis=1)
 
     # answers

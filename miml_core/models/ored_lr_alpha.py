@@ -29,8 +29,9 @@ Array = NDArray[np.float64]
 # Alphas are powers of ten: the path starts at 10 and goes down, or up when down is no better.
 FIRST, WEAKEST, STRONGEST = 1, -3, 3
 MOST_BAGS = 2000
-HELD_OUT_LEAK = 1e-3
-"""A held-out bag may have a tag that no training bag had; with this it is unlikely rather than impossible."""
+HELD_OUT_LEAK, HELD_OUT_NOISE = 1e-3, 0.02
+"""A held-out bag may have a tag that no training bag had, and a held-out segment may be like none of the training
+segments. With these two it is unlikely rather than impossible, and a few such bags do not decide alone."""
 
 
 @dataclass
@@ -51,7 +52,8 @@ class _Fold:
 
     def held_out_log_likelihood(self, leak: float) -> float:
         bags = self.held_out
-        log_prior = merge_background(log_softmax(self.held_out_Z @ self.W), bags.n_classes)
+        prior = np.exp(merge_background(log_softmax(self.held_out_Z @ self.W), bags.n_classes))
+        log_prior = np.log((1 - HELD_OUT_NOISE) * prior + HELD_OUT_NOISE / prior.shape[1])
         seen = bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=max(leak, HELD_OUT_LEAK))
         return float(seen.log_likelihood.sum())
 
