@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
+from miml_core.features.acoustic_more import MORE_NAMES, more_features
 from miml_core.media.spectrogram import Spectrogram
 from miml_core.segments.acoustic import background_levels
 from miml_core.segments.regions import Region
@@ -31,7 +32,7 @@ PAPER_NAMES = (
 def sound_feature_names(feature_set: FeatureSet = "extended") -> list[str]:
     """Names of the columns of `sound_features`."""
     _check_set(feature_set)
-    return list(PAPER_NAMES)
+    return list(PAPER_NAMES) if feature_set == "paper" else [*PAPER_NAMES, *MORE_NAMES]
 
 
 def sound_features(
@@ -46,7 +47,10 @@ def sound_features(
     if not regions:
         return np.empty((0, len(sound_feature_names(feature_set))))
     reduced = noise_reduced(spectrogram)
-    return paper_features(reduced, regions)
+    described = paper_features(reduced, regions)
+    if feature_set == "paper":
+        return described
+    return np.concatenate([described, more_features(reduced, spectrogram.grid, regions)], axis=1)
 
 
 def noise_reduced(spectrogram: Spectrogram) -> NDArray[np.float32]:

@@ -106,7 +106,8 @@ class _Calls:
     depth : two peaks are two calls when the energy between them drops by this much
     share_of_peak, below_peak : a call ends where its level falls below this share of its peak, or this far below it
     beside_columns : a louder sound at most this far away counts against a call,
-    beside_from, beside_weight, beside_cap : by how much it is louder, from the first on, times the second, at most the third
+    beside_from, beside_weight, beside_cap : by how much it is louder, from the first on, times the second, at most the
+        third
     """
 
     range: float
