@@ -13,6 +13,7 @@ import time
 MODULES_WITH_KERNELS = [
     "miml_core.segments.visual",
     "miml_core.segments.learned",
+    "miml_core.features.acoustic",
     "miml_core.features.visual",
     "miml_core.posterior",
     "miml_core.models.sim",
