@@ -11,6 +11,7 @@ import importlib
 import time
 
 MODULES_WITH_KERNELS = [
+    "miml_core.segments.acoustic",
     "miml_core.segments.visual",
     "miml_core.segments.learned",
     "miml_core.features.acoustic",

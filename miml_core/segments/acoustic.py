@@ -80,10 +80,9 @@ def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings
     seconds = (spectrogram.grid.right - spectrogram.grid.left) / spectrogram.grid.width
     contrast = _smoothed_contrast(spectrogram.values, calls)
     mask = contrast > _EDGE_DB
-    if np.isfinite(calls.below_nearby):
-        nearby = _running_max(_running_max(contrast, _NEARBY_ROWS, 0), _NEARBY_COLUMNS, 1)
-        nearby -= np.float32(calls.below_nearby)
-        mask &= contrast > nearby
+    nearby = _running_max(_running_max(contrast, _NEARBY_ROWS, 0), _NEARBY_COLUMNS, 1)
+    nearby -= np.float32(calls.below_nearby)
+    mask &= contrast > nearby
     kernels.bridge(mask, int(settings.gap / seconds + 1e-9))
     labels, peaks = kernels.find_peaks(contrast, mask, calls.depth)
     kernels.trim(labels, contrast, np.maximum(calls.share_of_peak * peaks, peaks - calls.below_peak))
@@ -124,14 +123,20 @@ class _Calls:
 
 
 _CALLS = {
-    "song": _Calls(12.0, 1.0, 1.3, 8.5, np.inf, 0.0, np.inf, 8, 0.0, 0.3, 2.4),
-    "echolocation": _Calls(21.0, 1.3, 0.6, np.inf, 15.0, 0.5, 22.0, 40, 12.0, 10.0, np.inf),
-}
+    "song": _Calls(
+        range=12.0, smooth_rows=1.0, smooth_columns=1.3, below_nearby=8.5, depth=np.inf, share_of_peak=0.0,
+        below_peak=np.inf, beside_columns=8, beside_from=0.0, beside_weight=0.3, beside_cap=2.4,
+    ),
+    "echolocation": _Calls(
+        range=23.0, smooth_rows=1.0, smooth_columns=0.6, below_nearby=22.0, depth=16.0, share_of_peak=0.5,
+        below_peak=22.0, beside_columns=40, beside_from=14.0, beside_weight=10.0, beside_cap=np.inf,
+    ),
+}  # fmt: skip
 _BACKGROUND_SHARE = 0.35
 _EDGE_DB = 4.5
 _NEARBY_ROWS, _NEARBY_COLUMNS = 11, 25
 _RUN_COLUMNS, _RUN_OFFSET_DB, _RUN_GAIN = 5, 2.0, 1.3
-_SMALLEST_AREA = 12
+_SMALLEST_AREA = 8
 _AGAIN_ROWS, _AGAIN_COLUMNS, _AGAIN_WEIGHT, _AGAIN_CAP_DB = 8, 172, 0.35, 4.0
 
 
