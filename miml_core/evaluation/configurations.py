@@ -24,6 +24,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "ored-lr-rbf": ("ored-lr", {"kernel": "rbf"}),
     "sim": ("sim", {}),
     "sim-max-cccp": ("sim", {"aggregate": "max", "optimiser": "cccp"}),
+    "sim-rff": ("sim", {"kernel": "rff"}),
     "mimlfast": ("mimlfast", {}),
     "gp-probit": ("gp-probit", {}),
     "mimm": ("mimm", {}),
@@ -33,7 +34,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "supervised-lr": ("supervised-lr", {}),
 }
 
-DEFAULT = [name for name in CONFIGURATIONS if name not in ("ored-lr-rbf", "sim-max-cccp", "mimm-pca")]
+DEFAULT = [name for name in CONFIGURATIONS if name not in ("ored-lr-rbf", "sim-max-cccp", "sim-rff", "mimm-pca")]
 
 
 def make(name: str, data: DataSet, seed: int) -> Model:
