@@ -145,9 +145,9 @@ def _buzz(rng: np.random.Generator, voice: Voice) -> Call:
 
 def _harmonic_stack(rng: np.random.Generator, voice: Voice) -> Call:
     """A nasal call: many overtones of a low note."""
-    base = 380 * voice.pitch
+    base = 190 * voice.pitch
     line = glide(rng.uniform(0.22, 0.38) / voice.tempo, base, 1.06 * base, 0.94 * base)
-    return tone(line, (0.2, 0.4, 0.8, 1.0, 1.0, 0.9, 0.7, 0.5, 0.3))
+    return tone(line, (0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.2))
 
 
 def _chirp_series(rng: np.random.Generator, voice: Voice) -> Call:
