@@ -181,10 +181,10 @@ def _double_bell(rng: np.random.Generator, voice: Voice) -> Call:
 SPECIES = (
     Species("Copper trill", "Aeramen tinnulus", "t", _trill),
     Species("Glass whistler", "Vitreola sibilans", "w", _whistle),
-    Species("Rising lancet", "Lanceola ascendens", "l", _rising_sweep),
-    Species("Falling ember", "Favilla cadens", "e", _falling_sweep),
+    Species("Rising lancet", "Lanceola ascendens", "y", _rising_sweep),
+    Species("Falling ember", "Favilla cadens", "k", _falling_sweep),
     Species("Sedge buzzer", "Murmurella carecti", "b", _buzz),
-    Species("Nasal stacker", "Acervula nasalis", "s", _harmonic_stack),
+    Species("Nasal stacker", "Acervula nasalis", "j", _harmonic_stack),
     Species("Dotted chirper", "Punctula stridens", "o", _chirp_series),
     Species("Ribbon warble", "Taeniola undans", "i", _warble),
     Species("Hollow hooter", "Cavicula gemens", "h", _hoot),
