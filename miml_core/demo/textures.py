@@ -92,10 +92,10 @@ def _wood(rng: np.random.Generator, height: int, width: int) -> Colours:
 SURFACES = (
     Surface("Grass", "g", _grass),
     Surface("Water", "w", _water),
-    Surface("Sand", "s", _sand),
+    Surface("Sand", "y", _sand),
     Surface("Brick", "b", _brick),
     Surface("Sky", "k", _sky),
     Surface("Fabric", "f", _fabric),
-    Surface("Gravel", "l", _gravel),
+    Surface("Gravel", "v", _gravel),
     Surface("Wood", "o", _wood),
 )
