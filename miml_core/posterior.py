@@ -89,7 +89,7 @@ def bag_posterior(
     tags = _relax_large_bags(log_prior, offsets, tags, max_exact)
     probabilities = np.zeros_like(log_prior)
     log_likelihood = np.zeros(len(tags))
-    cost = _cost(offsets, tags)
+    cost = posterior_cost(offsets, tags)
     order = np.argsort(-cost, kind="stable")
 
     from miml_core.posterior_kernels import pass_over_bags
@@ -118,7 +118,8 @@ def warm() -> None:
     bag_posterior(np.log([[0.5, 0.5]]), [0, 1], [[1, -1]])
 
 
-def _cost(offsets: NDArray[np.int64], tags: NDArray[np.int8]) -> NDArray[np.float64]:
+def posterior_cost(offsets: NDArray[np.int64], tags: NDArray[np.int8]) -> NDArray[np.float64]:
+    """(B,) what the pass costs in each bag, up to a factor: n |R| 2^|R|."""
     n_required = (tags > 0).sum(axis=1)
     return np.diff(offsets) * (1 + n_required) * 2.0**n_required
 

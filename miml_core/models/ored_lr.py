@@ -31,11 +31,11 @@ from miml_core.models.ored_lr_solvers import (
     climb_lbfgs,
     merge_background,
 )
-from miml_core.posterior import bag_posterior, refuse_impossible_bags, tag_probabilities
+from miml_core.posterior import bag_posterior, posterior_cost, refuse_impossible_bags, tag_probabilities
 
 Array = NDArray[np.float64]
 
-_START_ALPHA = 10.0
+_START_ALPHA, _START_BAGS = 10.0, 2000
 _CANDIDATE_BACKGROUND = 3.0
 _KERNEL_GAIN = 4.0
 """Size of the kernel's features, which have norm 1, beside standardised ones, of norm sqrt(d): what one alpha suits."""
@@ -173,7 +173,11 @@ class ORedLR(Model):
         With a background class the likelihood has several peaks. Started from nothing, a fit ends on a lower one as
         often as not (six points of accuracy on the HJA data); from candidate labels of which a good part are
         background, every fit tried reached the same, highest one. Only then is the background split into its kinds.
+        Of very many bags a sample shows the way: what it costs to start does not grow for ever.
         """
+        if bags.n_bags > _START_BAGS:
+            sample = np.sort(np.random.default_rng(self.seed).permutation(bags.n_bags)[:_START_BAGS])
+            Z, bags = Z[bags.rows_of(sample)], bags[sample]
         candidates = candidate_shares(bags, background=_CANDIDATE_BACKGROUND if self.background else 0.0)
         W = np.zeros((Z.shape[1], candidates.shape[1]))
         for objective in (
@@ -203,9 +207,6 @@ class ORedLR(Model):
         kinds[-1] -= np.log(self.background_kinds)
         return np.concatenate([W[:, :n_classes], kinds], axis=1)
 
-    def _n_outputs(self, bags: BagSet) -> int:
-        return bags.n_classes + (self.background_kinds if self.background else 0)
-
     def _learnable(self, bags: BagSet) -> BagSet:
         """What there is to learn from: bags of which something is known, less the pruned.
 
@@ -218,9 +219,7 @@ class ORedLR(Model):
         sizes = np.bincount(bags.bag_of[keep], minlength=bags.n_bags)
         if not keep.any():
             raise BagtagError("No bag has a tag or a label yet; tag some bags first.")
-        n_required = (bags.tags > 0).sum(axis=1)
-        cost = sizes * (1 + n_required) * 2.0**n_required
-        order = np.argsort(cost, kind="stable")
+        order = np.argsort(posterior_cost(bags.offsets, bags.tags), kind="stable")
         order = order[sizes[order] > 0]
         chosen = np.sort(order[: max(1, round((1 - self.prune) * len(order)))])
         keep &= np.isin(bags.bag_of, chosen)

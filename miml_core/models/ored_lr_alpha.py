@@ -2,7 +2,7 @@
 
 A few folds of bags; on each, a path from a strong penalty to weaker ones, every fit starting where the last one
 ended, until held-out likelihood falls. Alpha is the precision of a normal prior on the weights, so what is best does
-not depend much on the number of bags: of a set of many bags a sample will do.
+not depend much on the number of bags, and a sample of them will do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ Array = NDArray[np.float64]
 
 # Alphas are powers of ten: the path starts at 10 and goes down, or up when down is no better.
 FIRST, WEAKEST, STRONGEST = 1, -3, 3
-MOST_BAGS = 2000
 HELD_OUT_LEAK, HELD_OUT_NOISE = 1e-3, 0.02
 """A held-out bag may have a tag that no training bag had, and a held-out segment may be like none of the training
 segments. With these two it is unlikely rather than impossible, and a few such bags do not decide alone."""
@@ -121,7 +120,7 @@ def _peak(scores: dict[int, float]) -> float:
 
 
 def _make_folds(Z: Array, bags: BagSet, start: Array, seed: int) -> list[_Fold]:
-    order = np.random.default_rng(seed).permutation(bags.n_bags)[:MOST_BAGS]
+    order = np.random.default_rng(seed).permutation(bags.n_bags)
     n_folds = min(5 if len(order) < 300 else 3, len(order))
     folds = []
     for held_out in np.array_split(order, n_folds):

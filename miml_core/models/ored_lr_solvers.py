@@ -45,6 +45,12 @@ class MarginalLikelihood:
     def penalised(self, W: Array, log_likelihood: float) -> float:
         return log_likelihood - 0.5 * float((self.penalty * W**2).sum())
 
+    def on(self, chosen: NDArray[np.int64]) -> MarginalLikelihood:
+        """The part that some of the bags contribute, with their share of the penalty."""
+        share = len(chosen) / self.bags.n_bags
+        rows = self.bags.rows_of(chosen)
+        return MarginalLikelihood(self.Z[rows], self.bags[chosen], leak=self.leak, alpha=share * self.alpha)
+
     def look(self, W: Array) -> tuple[float, Array, Array]:
         """The objective, log p(y_i | x_i, w) and p(y_i | tags, labels, w): one exact pass (the E-step, eq. 11)."""
         log_prior = log_softmax(self.Z @ W)
@@ -219,32 +225,28 @@ def climb_stochastic(
     tolerance: float,
     report: Report,
 ) -> Array:
-    """Steps up on samples of the bags (6.6.2), in whitened coordinates and shrinking; the last half is averaged.
+    """Steps up on samples of the bags (6.6.2, eq. 29), in whitened coordinates; the later half is averaged.
 
-    An iteration is one pass over all bags in samples of `_SAMPLE`; the cost of a step does not grow with their number.
+    An iteration is one pass over all bags, `_SAMPLE` at a time; a step costs the same however many bags there are.
+    Steps shrink as one over their number, so that the noise of the samples averages out: all the steps of the first
+    pass together are about one Newton step.
     """
     rng = np.random.default_rng(0)
-    bags, before, average, n_averaged = objective.bags, -np.inf, np.zeros_like(W), 0
-    passes = min(max_iterations, _PASSES)
+    n_bags, passes = objective.bags.n_bags, min(max_iterations, _PASSES)
+    taken, before = -(-n_bags // _SAMPLE), -np.inf
+    later: list[Array] = []
     for number in range(passes):
-        value = 0.0
-        for start in range(0, bags.n_bags, _SAMPLE):
-            if start == 0:
-                order = rng.permutation(bags.n_bags)
-            chosen = np.sort(order[start : start + _SAMPLE])
-            share = len(chosen) / bags.n_bags
-            rows = np.concatenate([np.arange(*bags.offsets[bag : bag + 2]) for bag in chosen])
-            alpha = share * objective.alpha
-            part = MarginalLikelihood(objective.Z[rows], bags[chosen], leak=objective.leak, alpha=alpha)
-            found, gradient = part.value_and_gradient(W)
-            W = W + scale.weights(scale.of_gradient(gradient / share)) / (2.0 + number)
-            value += found
-        if 2 * number >= passes:
-            average, n_averaged = average + W, n_averaged + 1
+        value, order = 0.0, rng.permutation(n_bags)
+        for start in range(0, n_bags, _SAMPLE):
+            chosen = order[start : start + _SAMPLE]
+            found, gradient = objective.on(chosen).value_and_gradient(W)
+            W = W + scale.weights(scale.of_gradient(gradient * n_bags / len(chosen))) / taken
+            value, taken = value + found, taken + 1
+        later += [W] if 2 * number >= passes else []
         if report(value) or abs(value - before) <= tolerance * abs(value):
             break
         before = value
-    return average / n_averaged if n_averaged else W
+    return np.mean(later, axis=0) if later else W
 
 
 _SAMPLE, _PASSES = 100, 30
