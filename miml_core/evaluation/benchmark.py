@@ -19,7 +19,8 @@ from miml_core.models.gp_probit import GPProbit
 Tick = Callable[[], None]
 Truth = NDArray[np.int64]
 MEASURES = (
-    *("transductive", "inductive", "ranking_loss", "average_precision", "bag_accuracy"),
+    *("transductive", "inductive", "bag_accuracy"),
+    *("hamming_loss", "ranking_loss", "average_precision", "one_error", "coverage"),
     *("each_auc", "each_log_likelihood"),
 )
 
