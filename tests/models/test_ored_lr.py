@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from miml_core import BACKGROUND, UNKNOWN, BagSet, BagtagError
+from miml_core.evaluation.benchmark import bag_folds, measure_corrections
 from miml_core.evaluation.data_sets import find_sets
 from miml_core.models import load_model
 from miml_core.models.ored_lr import ORedLR
 from miml_core.models.ored_lr_solvers import MarginalLikelihood
+from miml_core.posterior import bag_posterior
 
 
 def birds(n_bags: int = 60, noise: bool = False, seed: int = 0) -> tuple[BagSet, np.ndarray]:
@@ -47,6 +49,60 @@ def test_em_never_falls_and_ends_where_the_quasi_newton_does():
     newton = ORedLR(alpha=1.0).fit(bags)
     assert em.curve_[-1] <= newton.curve_[-1] + 1e-3
     assert em.curve_[-1] > newton.curve_[-1] - 0.05 * abs(newton.curve_[-1])
+
+
+def test_stochastic_steps_settle_near_the_peak():
+    bags, _ = birds(400)
+    peak = ORedLR(alpha=1.0).fit(bags)
+    sampled = ORedLR(alpha=1.0, solver="stochastic").fit(bags)
+    objective = MarginalLikelihood(peak._see(bags.X), bags, leak=0.0, alpha=1.0)
+    best, start = objective.value_and_gradient(peak.weights_)[0], objective.value_and_gradient(0 * peak.weights_)[0]
+    assert best - objective.value_and_gradient(sampled.weights_)[0] < 0.02 * (best - start)
+
+
+def test_features_that_say_nothing_are_penalised_harder():
+    bags, _ = birds(120)
+    noise = bags.replace(X=np.random.default_rng(0).standard_normal(bags.X.shape))
+    assert ORedLR().fit(noise).alpha_ > 5 * ORedLR().fit(bags).alpha_
+
+
+def test_alpha_suits_held_out_bags():
+    """The alpha chosen makes new bags nearly as likely as the best of a wide grid does."""
+    rng = np.random.default_rng(3)
+    bags, _ = birds(60)
+    wide = bags.replace(X=np.column_stack([bags.X, 3 * rng.standard_normal((bags.n_segments, 30))]))
+    fresh, _ = birds(400, seed=9)
+    new = fresh.replace(X=np.column_stack([fresh.X, 3 * rng.standard_normal((fresh.n_segments, 30))]))
+
+    def likelihood(model):
+        log_prior = np.log(model.predict_proba(new.X))
+        return bag_posterior(log_prior, new.offsets, new.tags, leak=1e-3).log_likelihood.sum()
+
+    grid = [likelihood(ORedLR(alpha=alpha).fit(wide)) for alpha in (0.01, 0.1, 1.0, 10.0, 100.0)]
+    assert likelihood(ORedLR().fit(wide)) > max(grid) - 0.15 * (max(grid) - min(grid))
+
+
+def test_a_large_set_is_started_from_a_sample():
+    bags, truth = birds(2500)
+    model = ORedLR(alpha=1.0).fit(bags)
+    assert (model.annotate(bags).argmax(axis=1) == truth).mean() > 0.95
+
+
+def test_pruning_leaves_out_the_bags_with_most_tags():
+    bags, _ = birds()
+    n_tags = (bags.tags > 0).sum(axis=1)
+    kept = ORedLR(prune=0.3)._learnable(bags)
+    assert kept.n_bags == round(0.7 * bags.n_bags)
+    assert (kept.tags > 0).sum() == np.sort(n_tags)[: kept.n_bags].sum()
+
+
+def test_a_warm_start_knows_its_classes_by_name():
+    bags, truth = birds()
+    earlier = ORedLR(alpha=1.0).fit(bags)
+    tags = np.column_stack([np.full(bags.n_bags, -1), bags.tags[:, ::-1]])
+    turned = BagSet(bags.X, bags.offsets, tags, ["new", *bags.classes[::-1]])
+    model = ORedLR(alpha=1.0, max_iterations=1).fit(turned, warm_start=earlier)
+    assert (model.annotate(turned).argmax(axis=1) == 3 - truth).mean() > 0.95
 
 
 @pytest.mark.parametrize(
@@ -154,3 +210,22 @@ def test_published_figures_with_the_tags_known(data_dir, name, params, least):
     annotated = ORedLR(**params).fit(data.bags).annotate(data.bags)[:, : data.bags.n_classes]
     known = data.truth >= 0
     assert 100 * (annotated.argmax(axis=1) == data.truth)[known].mean() >= least
+
+
+@pytest.mark.slow
+def test_published_figures_on_new_bags(data_dir):
+    """Inductive accuracy of the paper's Table 3 on HJA union, on three of the ten folds."""
+    (data,) = find_sets(data_dir / "miml", ["hja_birdsong union"])
+    right = []
+    for train, test in list(bag_folds(data.bags.n_bags, 10, 0))[:3]:
+        model = ORedLR().fit(data.bags[train])
+        rows = data.bags.rows_of(test)
+        right.append((model.predict_proba(data.bags.X[rows]).argmax(axis=1) == data.truth[rows]).mean())
+    assert 100 * np.mean(right) > 71
+
+
+@pytest.mark.slow
+def test_corrections_help_with_what_nobody_corrected(data_dir):
+    (data,) = find_sets(data_dir / "miml", ["hja_birdsong filtered"])
+    row = measure_corrections(data, "ored-lr", [0.0, 20.0], seed=0)["accuracy_on_the_rest"]
+    assert row["20"] > row["0"] + 1
