@@ -21,6 +21,7 @@ def retrain_button(project: Project) -> None:
         type="primary" if new and not training else "secondary",
         help="Learns from everything said so far, in the background: go on reviewing meanwhile.",
         width="stretch",
+        key="review.retrain",
     ):
         start_training(project)
         st.rerun()

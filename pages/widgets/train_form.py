@@ -31,7 +31,7 @@ def train_form(project: Project, *, ready: bool) -> None:
             )
     training = any(job.kind == "train" for job in project.jobs(active=True))
     label = "Train again after this one" if training else "Start training"
-    if st.button(label, type="primary", icon=":material/model_training:", disabled=not ready):
+    if st.button(label, type="primary", icon=":material/model_training:", disabled=not ready, key="train.start"):
         start_training(project, model, params, seed=int(seed), warm_start=warm)
         st.rerun()
 
