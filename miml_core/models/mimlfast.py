@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
+from miml_core.models import mimlfast_kernels
 from miml_core.models.base import Model, Progress
 from miml_core.models.calibration import (
     fit_tag_curve,
@@ -258,3 +259,4 @@ class _Talk:
 def warm() -> None:
     """Compile the kernels, so that the first real call does not wait for it."""
     MIMLFast(K=1).fit(BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["a", "b"]), progress=lambda *_: True)
+    mimlfast_kernels.ranking_loss(np.zeros((1, 2))[:, :-1], np.ones((1, 1), dtype=np.int8))
