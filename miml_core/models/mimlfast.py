@@ -259,4 +259,4 @@ class _Talk:
 def warm() -> None:
     """Compile the kernels, so that the first real call does not wait for it."""
     MIMLFast(K=1).fit(BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["a", "b"]), progress=lambda *_: True)
-    mimlfast_kernels.ranking_loss(np.zeros((1, 2))[:, :-1], np.ones((1, 1), dtype=np.int8))
+    mimlfast_kernels.ranking_loss(np.zeros((2, 3))[:, :-1], np.ones((2, 2), dtype=np.int8))
