@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 
 DIRECTIONS = 16
+FAINTEST = 0.03
+"""Amplitude above the background, in units of it, that is told from none (-30 dB)."""
 
 
 @njit(cache=True, nogil=True)
@@ -18,8 +20,8 @@ def describe(values, masks, starts, tops, lefts, heights, widths):  # type: igno
     ----------
     values : (height, width) float32
         Noise-reduced spectrogram, row 0 the highest frequency.
-    masks : (sum of heights * widths,) bool
-        Masks one after another, region i from `starts[i]` on, row by row.
+    masks, starts, tops, lefts, heights, widths
+        See `mask_arrays`.
     """
     total_height, total_width = values.shape
     features = np.zeros((len(tops), 22 + DIRECTIONS))
@@ -115,3 +117,58 @@ def _profile(profile, first, length, out, place):  # type: ignore[no-untyped-def
     out[place + 6] = third
     out[place + 8] = fourth
     out[place + 10] = (first + peak + 0.5) / length
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def cepstra(  # type: ignore[no-untyped-def]
+    values, loudest, masks, starts, tops, lefts, heights, widths, first_band, share, cosines, deviations
+):
+    """Cepstral coefficients of each whole region, and deviations over its columns of the first `deviations` of them.
+
+    Parameters
+    ----------
+    values : (height, width) float32
+        Noise-reduced spectrogram, in which 1 is `loudest` decibels above the background.
+    masks, starts, tops, lefts, heights, widths
+        See `mask_arrays`.
+    first_band : (height,), share : (height, 2)
+        Each row counts for two bands, `first_band` and the next.
+    cosines : (coefficients, bands)
+    """
+    coefficients, bands = cosines.shape
+    out = np.zeros((len(tops), coefficients + deviations))
+    to_amplitude = loudest * math.log(10.0) / 20.0
+    to_decibels = 20.0 / math.log(10.0)
+    for i in range(len(tops)):
+        height, width = heights[i], widths[i]
+        mask = masks[starts[i] : starts[i] + height * width].reshape(height, width)
+        amplitude = np.zeros((width, bands))
+        for row in range(height):
+            y = tops[i] + row
+            band = first_band[y]
+            for column in range(width):
+                if mask[row, column]:
+                    above = math.exp(to_amplitude * values[y, lefts[i] + column]) - 1.0
+                    amplitude[column, band] += share[y, 0] * above
+                    amplitude[column, band + 1] += share[y, 1] * above
+        whole = np.zeros(bands)
+        sums = np.zeros(deviations)
+        squares = np.zeros(deviations)
+        level = np.empty(bands)
+        for column in range(width):
+            for band in range(bands):
+                whole[band] += amplitude[column, band]
+                level[band] = to_decibels * math.log(amplitude[column, band] + FAINTEST)
+            for k in range(deviations):
+                value = 0.0
+                for band in range(bands):
+                    value += cosines[k, band] * level[band]
+                sums[k] += value
+                squares[k] += value * value
+        for k in range(coefficients):
+            for band in range(bands):
+                out[i, k] += cosines[k, band] * to_decibels * math.log(whole[band] / width + FAINTEST)
+        for k in range(deviations):
+            mean = sums[k] / width
+            out[i, coefficients + k] = math.sqrt(max(0.0, squares[k] / width - mean * mean))
+    return out
