@@ -14,15 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.features.acoustic import FeatureSet, sound_feature_names, sound_features
+from miml_core.features.embeddings import PictureClip, SoundClip, embed, find_embedding
 from miml_core.features.visual import picture_feature_names, picture_features
-from miml_core.media.audio import Channel
+from miml_core.media.audio import Channel, read_audio
 from miml_core.media.grid import Grid
-from miml_core.media.image import open_image
-from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings, read_spectrogram
+from miml_core.media.image import Picture, open_image
+from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings, make_spectrogram
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
 from miml_core.segments.learned import LearnedSegmenter
 from miml_core.segments.regions import Region, resample
 from miml_core.segments.visual import PictureSegmentSettings, find_picture_segments
+
+_SEGMENTS_MADE, _FEATURES_MADE = 1, 1
+"""Raised when the same settings find other segments, or describe them otherwise, than they did: part of the keys."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,10 @@ class InstanceSettings:
         A saved `LearnedSegmenter` to find segments with; a new training is saved under a new name. A project names
         it from its own folder, so that it can be moved; `within` makes it a path to read.
     feature_set : "paper" or "extended"
+    embedding : str, optional
+        Name of an outside embedding whose columns stand beside the features; see `features/embeddings.py`.
     picture_segments
-        How segments of pictures are found; the others but `feature_set` are for sound.
+        How segments of pictures are found; the others but the features and the embedding are for sound.
     """
 
     spectrogram: SpectrogramSettings = field(default_factory=SpectrogramSettings)
@@ -48,6 +54,7 @@ class InstanceSettings:
     learned_segmenter: str | None = None
     channel: Channel = "mix"
     feature_set: FeatureSet = "extended"
+    embedding: str | None = None
     picture_segments: PictureSegmentSettings = field(default_factory=PictureSegmentSettings)
 
     @classmethod
@@ -59,6 +66,7 @@ class InstanceSettings:
     def segment_key(self) -> str:
         """Short name of everything that found segments depend on; when it changes they are to be found again."""
         return _short_hash(
+            _SEGMENTS_MADE,
             self.spectrogram.analysis_dict(),
             self.segments.to_dict(),
             self.learned_segmenter,
@@ -70,7 +78,12 @@ class InstanceSettings:
     def feature_key(self) -> str:
         """Short name of everything that the features of a given segment depend on."""
         return _short_hash(
-            self.spectrogram.analysis_dict(), self.channel, self.feature_set, self.picture_segments.working_side
+            _FEATURES_MADE,
+            self.spectrogram.analysis_dict(),
+            self.channel,
+            self.feature_set,
+            self.embedding,
+            self.picture_segments.working_side,
         )
 
     def within(self, folder: Path) -> InstanceSettings:
@@ -87,6 +100,7 @@ class InstanceSettings:
             "learned_segmenter": self.learned_segmenter,
             "channel": self.channel,
             "feature_set": self.feature_set,
+            "embedding": self.embedding,
             "picture_segments": self.picture_segments.to_dict(),
         }
 
@@ -98,6 +112,7 @@ class InstanceSettings:
             learned_segmenter=values.get("learned_segmenter"),
             channel=values.get("channel", "mix"),
             feature_set=values.get("feature_set", "extended"),
+            embedding=values.get("embedding"),
             picture_segments=PictureSegmentSettings.from_dict(values.get("picture_segments", {})),
         )
 
@@ -124,9 +139,9 @@ class Instances:
 
 def sound_instances(path: str | Path, start: float, end: float, settings: InstanceSettings) -> Instances:
     """Segments, found by the settings' segmenter, and features of one window (seconds) of a sound file."""
-    spectrogram = read_spectrogram(path, start, end, settings.spectrogram, settings.channel)
+    samples, spectrogram = _heard(path, start, end, settings)
     regions = find_segments(spectrogram, settings)
-    return Instances(spectrogram.grid, regions, *_described(spectrogram, regions, settings))
+    return Instances(spectrogram.grid, regions, *_described_sound(samples, spectrogram, regions, settings))
 
 
 def find_segments(spectrogram: Spectrogram, settings: InstanceSettings) -> list[Region]:
@@ -153,18 +168,17 @@ def describe_regions(
     grid : Grid
         The grid the regions were made on; where the settings now give another, they are carried over.
     """
-    spectrogram = read_spectrogram(path, start, end, settings.spectrogram, settings.channel)
+    samples, spectrogram = _heard(path, start, end, settings)
     if spectrogram.grid != grid:
         regions = [_carried_over(region, grid, spectrogram.grid) for region in regions]
-    return _described(spectrogram, regions, settings)[0]
+    return _described_sound(samples, spectrogram, regions, settings)[0]
 
 
 def picture_instances(path: str | Path, settings: InstanceSettings) -> Instances:
     """Segments and features of one picture, at the settings' working size."""
     picture = open_image(path, max_side=settings.picture_segments.working_side)
     regions = find_picture_segments(picture, settings.picture_segments)
-    X = picture_features(picture, regions, settings.feature_set)
-    return Instances(picture.grid, regions, X, picture_feature_names(settings.feature_set))
+    return Instances(picture.grid, regions, *_described_picture(picture, regions, settings))
 
 
 def describe_picture_regions(
@@ -174,7 +188,7 @@ def describe_picture_regions(
     picture = open_image(path, max_side=settings.picture_segments.working_side)
     if picture.grid != grid:
         regions = [_carried_over(region, grid, picture.grid) for region in regions]
-    return picture_features(picture, regions, settings.feature_set)
+    return _described_picture(picture, regions, settings)[0]
 
 
 def _carried_over(region: Region, old: Grid, new: Grid) -> Region:
@@ -187,10 +201,31 @@ def _carried_over(region: Region, old: Grid, new: Grid) -> Region:
     return Region(row, column, np.ones((1, 1), dtype=bool))
 
 
-def _described(
-    spectrogram: Spectrogram, regions: Sequence[Region], settings: InstanceSettings
+def _heard(
+    path: str | Path, start: float, end: float, settings: InstanceSettings
+) -> tuple[NDArray[np.float32], Spectrogram]:
+    samples, rate = read_audio(path, start, end - start, settings.channel)
+    return samples, make_spectrogram(samples, rate, settings.spectrogram, start)
+
+
+def _described_sound(
+    samples: NDArray[np.float32], spectrogram: Spectrogram, regions: Sequence[Region], settings: InstanceSettings
 ) -> tuple[NDArray[np.float64], list[str]]:
-    return sound_features(spectrogram, regions, settings.feature_set), sound_feature_names(settings.feature_set)
+    X, names = sound_features(spectrogram, regions, settings.feature_set), sound_feature_names(settings.feature_set)
+    if settings.embedding is None:
+        return X, names
+    more = embed(settings.embedding, SoundClip(samples, spectrogram.rate, spectrogram, regions))
+    return np.concatenate([X, more], axis=1), [*names, *find_embedding(settings.embedding, "sound").names]
+
+
+def _described_picture(
+    picture: Picture, regions: Sequence[Region], settings: InstanceSettings
+) -> tuple[NDArray[np.float64], list[str]]:
+    X, names = picture_features(picture, regions, settings.feature_set), picture_feature_names(settings.feature_set)
+    if settings.embedding is None:
+        return X, names
+    more = embed(settings.embedding, PictureClip(picture.pixels, regions))
+    return np.concatenate([X, more], axis=1), [*names, *find_embedding(settings.embedding, "picture").names]
 
 
 def _short_hash(*parts: Any) -> str:
