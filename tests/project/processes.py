@@ -87,10 +87,10 @@ def open_as_nobody(folder: str, answer: Connection) -> None:
         answer.send(repr(error))
 
 
-def work(folder: str, job_id: int, pace: float, stubborn: bool, ready: Connection) -> None:
-    """A worker that takes `pace` seconds more for every step and tells when it begins one.
+def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: Connection) -> None:
+    """A worker that tells when it begins a step, and stays at step `hold_at` until it is cancelled or killed.
 
-    A stubborn one does not notice meanwhile that it was cancelled.
+    A stubborn one does not even notice that it was cancelled.
     """
     from miml_core.project import worker
     from miml_core.project.job_context import JobContext
@@ -98,13 +98,12 @@ def work(folder: str, job_id: int, pace: float, stubborn: bool, ready: Connectio
     os.setsid()
     report = JobContext.report
 
-    def slow_report(self: JobContext, done: int, of: int, message: str) -> None:
+    def held_report(self: JobContext, done: int, of: int, message: str) -> None:
         with suppress(OSError):
             ready.send(done)
-        until = time.monotonic() + pace
-        while time.monotonic() < until and (stubborn or not self.cancelled):
+        while hold_at is not None and done >= hold_at and (stubborn or not self.cancelled):
             time.sleep(0.02)
         report(self, done, of, message)
 
-    JobContext.report = slow_report  # type: ignore[method-assign]
+    JobContext.report = held_report  # type: ignore[method-assign]
     worker.main(folder, job_id)

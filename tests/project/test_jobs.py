@@ -23,16 +23,16 @@ N_FILES = 6
 
 
 class Forked:
-    """Workers forked from a process that has imported everything, slowed down so that they can be caught at work."""
+    """Workers forked from a process that has imported everything, which can be held at a step and so caught at work."""
 
     def __init__(self) -> None:
-        self.pace = 0.0
+        self.hold_at: int | None = None
         self.stubborn = False
         self.started: list[tuple[Any, Any]] = []
 
     def start_worker(self, folder: Path, job_id: int) -> int:
         ours, theirs = processes.pipe()
-        process = processes.start(processes.work, str(folder), job_id, self.pace, self.stubborn, theirs)
+        process = processes.start(processes.work, str(folder), job_id, self.hold_at, self.stubborn, theirs)
         theirs.close()
         self.started.append((process, ours))
         assert process.pid is not None
@@ -67,8 +67,8 @@ def forked() -> Iterator[Forked]:
 
 
 @pytest.fixture(autouse=True)
-def at_full_speed(forked: Forked) -> None:
-    forked.pace, forked.stubborn = 0.0, False
+def unhindered(forked: Forked) -> None:
+    forked.hold_at, forked.stubborn = None, False
 
 
 @pytest.fixture(scope="module")
@@ -155,15 +155,13 @@ def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, 
         expected = outcome(project)
         written = (stages / "out.csv").read_text() if kind == "export" else ""
     (stages / "out.csv").unlink(missing_ok=True)
-    forked.pace = 0.1
+    forked.hold_at = 0 if kind == "predict" else 1
     with Project.open(_copy(stages, kind, "killed")) as project:
         runs_before = [run.id for run in project.runs() if run.current]
         job = project.start_job(kind, params)
-        pid = forked.wait_for_step(0 if kind == "predict" else 1)
-        time.sleep(0.05)
-        os.kill(pid, signal.SIGKILL)
+        os.kill(forked.wait_for_step(forked.hold_at), signal.SIGKILL)
         forked.started[-1][0].join()
-    forked.pace = 0.0
+    forked.hold_at = None
     with Project.open(stages / f"{kind} killed") as project:
         dead = project.job(job.id)
         assert dead.state == "dead" and "died" in dead.message
@@ -181,16 +179,13 @@ def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, 
 @pytest.mark.slow
 def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked) -> None:
     with Project.open(_copy(stages, "segment", "interrupted")) as project:
-        forked.pace = 0.2
+        forked.hold_at = 4
         job = project.start_job("segment", {"processes": 1})
         forked.wait_for_step(4)
-        began = time.monotonic()
         project.cancel_job(job.id)
-        cancelled = project.wait_job(job.id, timeout=10)
-        assert cancelled.state == "cancelled" and time.monotonic() - began < 2.5
-        forked.pace = 0.0
-        kept = project.progress().n_segmented
-        assert 0 < kept < N_FILES
+        assert project.wait_job(job.id, timeout=60).state == "cancelled"
+        forked.hold_at = None
+        assert project.progress().n_segmented == 4
         stored = {bag.name: bag.revision for bag in project.list_bags().bags if bag.segmented}
         assert project.wait_job(project.restart_job(job.id).id, timeout=60).state == "done"
         assert project.progress().n_segmented == N_FILES
@@ -199,25 +194,31 @@ def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked) -> None:
 
 
 @pytest.mark.slow
-def test_work_that_does_not_listen_is_ended_by_force(stages: Path, forked: Forked) -> None:
-    with Project.open(_copy(stages, "train", "stubborn")) as project:
-        forked.pace, forked.stubborn = 60.0, True
-        job = project.start_job("train", {"params": {"alpha": 0.01}})
-        pid = forked.wait_for_step(0)
-        began = time.monotonic()
-        project.cancel_job(job.id)
-        assert project.wait_job(job.id, timeout=10).state == "cancelled"
-        assert time.monotonic() - began < 2.5
-        forked.started[-1][0].join(5)
-        assert not is_alive(pid)
-        assert project.current_run() is None
+@pytest.mark.parametrize("stubborn", [False, True])
+@pytest.mark.parametrize("kind", ["segment", "train", "export"])
+def test_cancelling_takes_effect_within_two_seconds(stages: Path, forked: Forked, kind: str, stubborn: bool) -> None:
+    """Work that does not listen is ended by force. A busy machine may delay it once, but not three times in a row."""
+    forked.hold_at, forked.stubborn = 0, stubborn
+    taken = []
+    with Project.open(_copy(stages, kind, f"cancelled {stubborn}")) as project:
+        while min(taken, default=9.0) > 2.0 and len(taken) < 3:
+            job = project.start_job(kind, PARAMS[kind](stages))  # type: ignore[arg-type]
+            pid = forked.wait_for_step(0)
+            began = time.monotonic()
+            project.cancel_job(job.id)
+            assert project.wait_job(job.id, timeout=60).state == "cancelled"
+            taken.append(time.monotonic() - began)
+            forked.started[-1][0].join(10)
+            assert not is_alive(pid)
+        assert min(taken) < 2.0, taken
+        assert not [run for run in project.runs() if run.state == "training"]
         assert project.check() == []
 
 
 @pytest.mark.slow
 def test_one_training_at_a_time_and_other_lanes_need_not_wait(stages: Path, forked: Forked) -> None:
     with Project.open(_copy(stages, "export", "busy")) as project:
-        forked.pace = 0.5
+        forked.hold_at = 0
         first = project.start_job("train", {"params": {"alpha": 0.01}})
         second = project.start_job("train", {"params": {"alpha": 0.02}})
         third = project.start_job("train", {"params": {"alpha": 0.03}})
@@ -225,8 +226,9 @@ def test_one_training_at_a_time_and_other_lanes_need_not_wait(stages: Path, fork
         states = [project.job(job.id).state for job in (first, second, third, beside)]
         assert states == ["running", "queued", "queued", "running"]
         assert project.cancel_job(third.id).state == "cancelled"
+        forked.hold_at = None
         project.cancel_job(first.id)
-        forked.pace = 0.0
+        project.cancel_job(beside.id)
         assert project.wait_job(second.id, timeout=60).state == "done"
         assert project.job(third.id).started_at is None
         run = project.current_run()
