@@ -39,6 +39,8 @@ MAX_EXACT = 20
 KEPT_TAGS = 12
 """Tags that stay required in a bag with more than `MAX_EXACT`."""
 
+_TRAINING_STEPS, _TRAINING_TAGS = 5e7, 8
+
 _WORTH_THREADS = 20_000  # steps of the recursion: below it, waking threads costs more than they save
 
 
@@ -120,8 +122,24 @@ def warm() -> None:
 
 def posterior_cost(offsets: NDArray[np.int64], tags: NDArray[np.int8]) -> NDArray[np.float64]:
     """(B,) what the pass costs in each bag, up to a factor: n |R| 2^|R|."""
-    n_required = (tags > 0).sum(axis=1)
-    return np.diff(offsets) * (1 + n_required) * 2.0**n_required
+    return _cost(np.diff(offsets), (tags > 0).sum(axis=1))
+
+
+def _cost(n_segments: NDArray[np.int64], n_required: NDArray[np.int64]) -> NDArray[np.float64]:
+    return n_segments * (1 + n_required) * 2.0**n_required
+
+
+def training_posterior(log_prior: ArrayLike, bags: BagSet, *, leak: float) -> Posterior:
+    """The posterior for use in training, which makes hundreds of passes: exact for as many tags as are affordable.
+
+    One bag of 20 tags costs as much as a hundred thousand bags of three. Here bags stay exact up to 8 tags, and up to
+    as many more, `MAX_EXACT` at most, as keep a pass over all bags within half a second or so.
+    """
+    n_required = (bags.tags > 0).sum(axis=1)
+    most = MAX_EXACT
+    while most > _TRAINING_TAGS and _cost(np.diff(bags.offsets), np.minimum(n_required, most)).sum() > _TRAINING_STEPS:
+        most -= 1
+    return bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=leak, max_exact=most)
 
 
 def _relax_large_bags(

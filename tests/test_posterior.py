@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miml_core import BACKGROUND, UNKNOWN, BagtagError
-from miml_core.posterior import bag_posterior, tag_probabilities
+from miml_core import BACKGROUND, UNKNOWN, BagSet, BagtagError
+from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 
 def log_softmax(scores):
@@ -194,6 +194,18 @@ def test_too_many_tags_are_approximated_with_a_warning():
         rough = bag_posterior(small, [0, 30], tags, max_exact=6)
     assert rough.log_likelihood[0] >= exact.log_likelihood[0]
     assert np.abs(rough.probabilities - exact.probabilities).max() < 0.1
+
+
+def test_training_is_exact_while_that_is_affordable_and_never_hangs():
+    rng = np.random.default_rng(4)
+    log_prior = log_softmax(rng.normal(size=(60, 18)))
+    few = BagSet(np.zeros((60, 1)), [0, 60], np.where(np.arange(18) < 9, 1, -1)[None], list("abcdefghijklmnopqr"))
+    exact = bag_posterior(log_prior, few.offsets, few.tags)
+    assert training_posterior(log_prior, few, leak=0.0).probabilities == pytest.approx(exact.probabilities)
+    many = few.replace(tags=np.ones((1, 18), np.int8))
+    with pytest.warns(UserWarning, match="their posterior is approximate"):
+        rough = training_posterior(log_prior, many, leak=0.0)
+    assert rough.probabilities.sum(axis=1) == pytest.approx(1)
 
 
 def test_what_cannot_be_is_refused_by_bag():

@@ -61,11 +61,34 @@ def run(args: argparse.Namespace) -> int:
         if name not in CONFIGURATIONS:
             raise BagtagError(f"There is no model called {name!r}; there are {', '.join(CONFIGURATIONS)}.")
     shares = _shares(args.corrections)
-    sets = find_sets(args.data, [word for word in args.sets.split(",") if word])
-    rows = _corrections(sets, models, shares, args) if shares else _measure(sets, models, args)
-    if args.json:
-        args.json.write_text(json.dumps({"seed": args.seed, "folds": args.folds, "rows": rows}, indent=1))
-    return 0
+    report = _Report(args)
+    sets = find_sets(args.data, [word for word in args.sets.split(",") if word], report.refuse)
+    if shares:
+        _corrections(sets, models, shares, report)
+    else:
+        _measure(sets, models, report)
+    return 1 if report.refused else 0
+
+
+class _Report:
+    """The rows so far, written to the file asked for after each of them: hours of work survive an interruption."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args, self.rows, self.refused = args, list[dict[str, Any]](), list[str]()
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.rows.append(row)
+        self._write()
+
+    def refuse(self, sentence: str) -> None:
+        self.refused.append(sentence)
+        print(sentence, file=sys.stderr)
+        self._write()
+
+    def _write(self) -> None:
+        if self.args.json:
+            figures = {"seed": self.args.seed, "folds": self.args.folds, "rows": self.rows, "refused": self.refused}
+            self.args.json.write_text(json.dumps(figures, indent=1))
 
 
 def _shares(text: str) -> list[float]:
@@ -78,20 +101,24 @@ def _shares(text: str) -> list[float]:
     return shares
 
 
-def _measure(sets: list[Any], models: list[str], args: argparse.Namespace) -> list[dict[str, Any]]:
+def _measure(sets: list[Any], models: list[str], report: _Report) -> None:
     from miml_core.evaluation.benchmark import measure
 
     pairs = [(data, name) for data in sets for name in models if _suits(data, name)]
-    rows = []
+    folds, seed = report.args.folds, report.args.seed
     with _bar() as bar:
-        task = bar.add_task("", total=len(pairs) * (1 + args.folds))
-        for data, name in pairs:
+        task = bar.add_task("", total=len(pairs) * (1 + folds))
+        for number, (data, name) in enumerate(pairs, start=1):
             bar.update(task, description=f"{data.name}: {name}")
-            row = measure(data, name, folds=args.folds, seed=args.seed, tick=lambda: bar.advance(task))
-            rows.append(row)
-            bar.console.print(_sentence(row), markup=False)
-    _print_table(rows)
-    return rows
+            try:
+                row = measure(data, name, folds=folds, seed=seed, tick=lambda: bar.advance(task))
+            except BagtagError as error:
+                report.refuse(f"{data.name}, {name}: {error}")
+            else:
+                report.add(row)
+                bar.console.print(_sentence(row), markup=False)
+            bar.update(task, completed=number * (1 + folds))
+    _print_table(report.rows)
 
 
 def _suits(data: Any, name: str) -> bool:
@@ -105,28 +132,27 @@ def _suits(data: Any, name: str) -> bool:
     return name != "mimm-pca" or data.bags.X.shape[1] > 10
 
 
-def _corrections(
-    sets: list[Any], models: list[str], shares: list[float], args: argparse.Namespace
-) -> list[dict[str, Any]]:
+def _corrections(sets: list[Any], models: list[str], shares: list[float], report: _Report) -> None:
     from rich.console import Console
     from rich.table import Table
 
     from miml_core.evaluation.benchmark import measure_corrections
 
     known = [data for data in sets if data.truth is not None]
-    rows = []
     with _bar() as bar:
         task = bar.add_task("", total=len(known) * len(models) * len(shares))
         for data in known:
             for name in models:
                 bar.update(task, description=f"{data.name}: {name}")
                 tick = lambda: bar.advance(task)  # noqa: E731
-                rows.append(measure_corrections(data, name, shares, seed=args.seed, tick=tick))
+                try:
+                    report.add(measure_corrections(data, name, shares, seed=report.args.seed, tick=tick))
+                except BagtagError as error:
+                    report.refuse(f"{data.name}, {name}: {error}")
     table = Table("set", "model", *(f"{share:g} %" for share in shares), title="Accuracy on what nobody corrected (%)")
-    for row in rows:
+    for row in report.rows:
         table.add_row(row["set"], row["model"], *(f"{value:.1f}" for value in row["accuracy_on_the_rest"].values()))
     Console().print(table)
-    return rows
 
 
 def _bar() -> Any:

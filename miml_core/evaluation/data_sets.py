@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -41,17 +41,32 @@ class DataSet:
         return self.variant in ("filtered", "unfiltered", "tags only")
 
 
-def find_sets(folder: Path, wanted: list[str] | None = None) -> list[DataSet]:
-    """Every data set below `folder` whose name holds one of `wanted` (all of them when none is given)."""
+def find_sets(
+    folder: Path, wanted: list[str] | None = None, complain: Callable[[str], None] | None = None
+) -> list[DataSet]:
+    """Every data set below `folder` whose name holds one of `wanted` (all of them when none is given).
+
+    A file that cannot be read is an error; with `complain` that is told why, and the others are read.
+    """
     if not folder.is_dir():
         raise BagtagError(f"There is no folder {str(folder)!r}.")
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".npz", ".arff"))
     if not files:
         raise BagtagError(f"There are no .npz or .arff files in {str(folder)!r}.")
-    sets = [one for path in files for one in _read(path)]
+    sets: list[DataSet] = []
+    for path in files:
+        try:
+            sets += list(_read(path))
+        except BagtagError as error:
+            sentence = str(error) if str(path) in str(error) else f"{path}: {error}"
+            if complain is None:
+                raise BagtagError(sentence) from error
+            complain(sentence)
     chosen = [one for one in sets if not wanted or any(word.lower() in one.name.lower() for word in wanted)]
     if not chosen:
-        raise BagtagError(f"No set is called {' or '.join(wanted or [])}; there are {', '.join(s.name for s in sets)}.")
+        names = ", ".join(one.name for one in sets)
+        known = f"there are {names}" if sets else "no file here can be read"
+        raise BagtagError(f"No set is called {' or '.join(wanted or ['anything'])}; {known}.")
     return chosen
 
 
@@ -65,6 +80,8 @@ def _read(path: Path) -> Iterator[DataSet]:
     if truth is None or (truth < 0).all():
         yield DataSet(path.stem, "tags only", bags, None)
         return
+    if len(truth) != bags.n_segments or truth.max() >= bags.n_classes:
+        raise BagtagError(f"{path}: instance_label must hold one class index, or -1, for each of its segments.")
     truth = np.where(truth < 0, UNKNOWN, truth)
     known, known_truth = _labelled_only(bags, truth)
     union = _union(known, known_truth)

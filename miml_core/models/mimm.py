@@ -24,7 +24,7 @@ from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, Progress
 from miml_core.models.mixture_components import Family, make_family
-from miml_core.posterior import bag_posterior, tag_probabilities
+from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
 _TRIAL_STEPS = 12
@@ -199,16 +199,17 @@ class _Learner:
     """One data set under one choice of components: the two steps of EM, and where to start."""
 
     def __init__(self, model: MIMM, bags: BagSet, X: Array) -> None:
-        self.bags, self.leak, self.n_components = bags, model.leak, model.n_components
+        self.leak, self.n_components = model.leak, model.n_components
         self.n_classes = bags.n_classes + model.background
         self.family: Family = make_family(model.components)
         self.family.learn_prior(X, self.n_classes * model.n_components)
         self.statistics = self.family.statistics(X)
-        self.tags = {
+        tags = {
             "tags": bags.tags,
             "mm": np.minimum(bags.tags, 0),
             "mmu": np.zeros_like(bags.tags),
         }[model.supervision]
+        self.bags = bags.replace(tags=tags)
         self.rng = np.random.default_rng(model.seed)
 
     def can_go_on_from(self, earlier: MIMM) -> bool:
@@ -247,7 +248,7 @@ class _Learner:
         return self.family.maximise(self.statistics, posterior, before), total / total.sum()
 
     def _posterior(self, log_joint: Array) -> tuple[Array, float]:
-        result = bag_posterior(log_joint, self.bags.offsets, self.tags, self.bags.labels, leak=self.leak)
+        result = training_posterior(log_joint, self.bags, leak=self.leak)
         return result.probabilities, float(result.log_likelihood.sum())
 
 

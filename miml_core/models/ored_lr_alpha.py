@@ -22,7 +22,7 @@ from miml_core.models.ored_lr_solvers import (
     climb_lbfgs,
     merge_background,
 )
-from miml_core.posterior import bag_posterior
+from miml_core.posterior import training_posterior
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class _Fold:
         bags = self.held_out
         prior = np.exp(merge_background(log_softmax(self.held_out_Z @ self.W), bags.n_classes))
         log_prior = np.log((1 - HELD_OUT_NOISE) * prior + HELD_OUT_NOISE / prior.shape[1])
-        seen = bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=max(leak, HELD_OUT_LEAK))
+        seen = training_posterior(log_prior, bags, leak=max(leak, HELD_OUT_LEAK))
         return float(seen.log_likelihood.sum())
 
 

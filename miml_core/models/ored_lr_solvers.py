@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
 from miml_core.models.calibration import log_softmax
-from miml_core.posterior import bag_posterior
+from miml_core.posterior import training_posterior
 
 Array = NDArray[np.float64]
 Report = Callable[[float], bool]
@@ -55,7 +55,7 @@ class MarginalLikelihood:
         """The objective, log p(y_i | x_i, w) and p(y_i | tags, labels, w): one exact pass (the E-step, eq. 11)."""
         log_prior = log_softmax(self.Z @ W)
         merged = merge_background(log_prior, self.bags.n_classes)
-        seen = bag_posterior(merged, self.bags.offsets, self.bags.tags, self.bags.labels, leak=self.leak)
+        seen = training_posterior(merged, self.bags, leak=self.leak)
         posterior = _spread_background(seen.probabilities, log_prior, merged)
         return self.penalised(W, float(seen.log_likelihood.sum())), log_prior, posterior
 

@@ -103,3 +103,15 @@ def test_what_cannot_be_measured_is_said_in_a_sentence(tmp_path, capsys):
     write_set(tmp_path / "a.npz", unlabelled=False)
     assert main(["bench", "--data", str(tmp_path), "--models", "oracle"]) == 1
     assert "There is no model called 'oracle'" in capsys.readouterr().err
+
+
+def test_a_bad_file_does_not_stop_the_others(tmp_path, capsys):
+    write_set(tmp_path / "a.npz", unlabelled=False)
+    (tmp_path / "b.npz").write_bytes(b"not a set of arrays")
+    out = tmp_path / "figures.json"
+    call = ["bench", "--data", str(tmp_path), "--models", "majority", "--folds", "0", "--json", str(out)]
+    assert main(call) == 1
+    assert "b.npz is not a bag file" in capsys.readouterr().err
+    figures = json.loads(out.read_text())
+    assert [row["set"] for row in figures["rows"]] == ["a"]
+    assert len(figures["refused"]) == 1
