@@ -16,7 +16,7 @@ import numpy as np
 
 from miml_core.bags import BagSet
 from miml_core.media.grid import Grid
-from miml_core.project import Project, predictions, runs, settings
+from miml_core.project import Project, review_lines, runs, settings
 from miml_core.segments.regions import Region
 
 N_BAGS, PER_BAG, N_FEATURES, N_CLASSES = 20_000, 40, 38, 20
@@ -151,7 +151,7 @@ def _time_predictions(project: Project) -> None:
         now = time.perf_counter()
         longest[0], longest[1] = max(longest[0], now - longest[1]), now
 
-    predictions.summarise_all(project.store, tick=tick)
+    review_lines.summarise_all(project.store, tick=tick)
     lines = time.perf_counter() - began
     print(f"store predictions               {blocks:8.3f} s")
     print(f"sort the review queues          {lines:8.3f} s   longest wait of another writer {longest[0]:.3f} s")

@@ -110,9 +110,9 @@ class Changes:
         self._mark("UPDATE segments SET revision = :mark WHERE id = :id", revision, self.segments())
         self._mark("UPDATE bags SET tags_at = :mark WHERE id = :id", time.time(), self._retagged())
         if any(table == "classes" and _alias_changed(before, after) for table, _, before, after in self.rows):
-            from miml_core.project import predictions
+            from miml_core.project import review_lines
 
-            predictions.summarise(self.connection)
+            review_lines.summarise(self.connection)
         return revision
 
     def _retagged(self) -> list[int]:

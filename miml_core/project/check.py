@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlalchemy import delete, func, insert, select, text
 
-from miml_core.project import counters, jobs, media, predictions, revisions, runs, settings
+from miml_core.project import counters, jobs, media, review_lines, revisions, runs, settings
 from miml_core.project.rows import Problem
 from miml_core.project.schema import bags, features, segments, tags, verdicts
 from miml_core.project.schema import media as media_table
@@ -143,7 +143,7 @@ def _queue(store: Store) -> Iterator[Finding]:
         in_step = settings.get(connection, "summarised_run") == current
     if current is not None and not in_step:
         problem = Problem("queue", "The review queue is not in step with the current run.", True)
-        yield problem, lambda: predictions.summarise_all(store)
+        yield problem, lambda: review_lines.summarise_all(store)
 
 
 def _runs(store: Store) -> Iterator[Finding]:

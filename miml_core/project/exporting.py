@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.exchange.rows import SegmentRow, Speaker, Status
-from miml_core.project import classes, predictions, segments, settings
+from miml_core.project import classes, run_blocks, segments, settings
 from miml_core.project.rows import Class, Segment
 from miml_core.project.schema import bags, media
 
@@ -48,7 +48,7 @@ def each(
         raise BagtagError(f'What to export is "confirmed", "predicted" or "all", not {what!r}.')
     kind = settings.kind(connection)
     known = {one.id: one for one in classes.all_classes(connection)}
-    run = predictions.current_run(connection)
+    run = run_blocks.current_run(connection)
     model = "" if run is None else str(run.model)
     wanted = None if bag_ids is None else set(bag_ids)
     files = select(bags, media.c.path, media.c.width, media.c.height, media.c.recorded_at.label("began"))

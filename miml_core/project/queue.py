@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, func, select, text
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
-from miml_core.project import predictions, settings
+from miml_core.project import run_blocks, settings
 from miml_core.project.rows import ReviewItem, SampleAccuracy
 from miml_core.project.schema import bag_predictions as blocks
 from miml_core.project.schema import predictions as table
@@ -69,7 +69,7 @@ def sample_accuracy(connection: Connection, run_id: int | None) -> SampleAccurac
 
 def checked_accuracy(connection: Connection) -> SampleAccuracy:
     """Right predictions among everything checked since the current run was made."""
-    run = predictions.current_run(connection)
+    run = run_blocks.current_run(connection)
     return _accuracy(connection, _right_and_all().where(verdicts.c.run_id == (-1 if run is None else run.id)))
 
 

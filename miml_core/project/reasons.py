@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, select
 
 from miml_core.bags import BACKGROUND
-from miml_core.project import predictions, tags
-from miml_core.project.predictions import Columns
+from miml_core.project import run_blocks, tags
 from miml_core.project.rows import TagReason
+from miml_core.project.run_blocks import Columns
 from miml_core.project.schema import segments, verdicts
 from miml_core.review.reasons import best_segment
 
@@ -21,12 +21,12 @@ def of_bag(connection: Connection, bag_id: int) -> list[TagReason]:
 
     A segment that was removed, or that a person called something else, explains nothing.
     """
-    run = predictions.current_run(connection)
-    block = None if run is None else predictions.block_of(connection, run.id, bag_id)
+    run = run_blocks.current_run(connection)
+    block = None if run is None else run_blocks.block_of(connection, run.id, bag_id)
     if run is None or block is None:
         return []
-    columns = predictions.columns_of(connection, run)
-    probabilities = columns.fold(predictions.posterior_of(block, len(columns.place)))
+    columns = run_blocks.columns_of(connection, run)
+    probabilities = columns.fold(run_blocks.posterior_of(block, len(columns.place)))
     ids = np.frombuffer(block.segment_ids, dtype="<i8").tolist()
     labels = _labels(connection, bag_id)
     keys = _keys(block, columns)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from miml_core.errors import BagtagError
-from miml_core.project import predictions, revisions, settings
+from miml_core.project import review_lines, revisions, run_blocks, settings
 from miml_core.project.errors import Gone
 from miml_core.project.rows import Run
 from miml_core.project.schema import bags, verdicts
@@ -37,7 +37,7 @@ def one(connection: Connection, run_id: int) -> Run:
 
 
 def current(connection: Connection) -> Run | None:
-    found = predictions.current_run(connection)
+    found = run_blocks.current_run(connection)
     return None if found is None else _run(connection, found, found.id)
 
 
@@ -85,7 +85,7 @@ def choose(store: Store, run_id: int) -> Run:
         make_current(connection, run_id)
         n_segments = connection.execute(select(func.total(bags.c.n_segments))).scalar() or 0
     if n_segments <= _AT_ONCE:
-        predictions.summarise_all(store)
+        review_lines.summarise_all(store)
     else:
         from miml_core.project import jobs
 

@@ -95,7 +95,7 @@ def store_run(
     """A finished run over all classes with made-up probabilities (C + background columns)."""
     import json
 
-    from miml_core.project import bagset, predictions, runs
+    from miml_core.project import bagset, review_lines, runs
 
     with project.store.read() as connection:
         class_ids = [each.id for each in project.classes()]
@@ -124,5 +124,5 @@ def store_run(
         None if informative is None else informative(n),
         keys,
     )
-    predictions.summarise_all(project.store)
+    review_lines.summarise_all(project.store)
     return run_id

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from miml_core.errors import BagtagError
-from miml_core.project import bagset, predictions, runs, settings
+from miml_core.project import bagset, predictions, review_lines, runs, settings
 from miml_core.project.answers import ask
 from miml_core.project.job_context import JobContext
 from miml_core.project.tasks import describing
@@ -34,7 +34,7 @@ def run(context: JobContext) -> dict[str, Any]:
     with context.store.read() as connection:
         in_step = settings.get(connection, "summarised_run") == settings.get(connection, "current_run")
     if not in_step:
-        predictions.summarise_all(
+        review_lines.summarise_all(
             context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
         )
     context.report(len(chosen), len(chosen), "predicting")

@@ -14,7 +14,7 @@ import numpy as np
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.project import bagset, predictions, runs
+from miml_core.project import bagset, predictions, review_lines, run_blocks, runs
 from miml_core.project.answers import ask
 from miml_core.project.bagset import BagSetIndex
 from miml_core.project.job_context import JobContext
@@ -38,7 +38,7 @@ def run(context: JobContext) -> dict[str, Any]:
     context.report(0, 0, "loading")
     with context.store.read() as connection:
         bags, index = bagset.load(connection)
-        earlier = predictions.current_run(connection)
+        earlier = run_blocks.current_run(connection)
     model = _make(MODELS[name], params, seed)
     run_id = _begin(context, name, params, seed, bags, index)
     began = time.monotonic()
@@ -57,7 +57,7 @@ def run(context: JobContext) -> dict[str, Any]:
         context.store, run_id, index, answers, tick=lambda done, of: context.report(done, of, "storing predictions")
     )
     _finish(context, run_id, time.monotonic() - began, model.has_background)
-    predictions.summarise_all(
+    review_lines.summarise_all(
         context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
     )
     return {"message": f"run {run_id} is ready", "run": run_id}
@@ -100,7 +100,7 @@ def _finish(context: JobContext, run_id: int, seconds: float, background: bool) 
     with context.store.write() as connection:
         scores = {name: values[-1] for name, values in curves.items()}
         scores |= {name: context.info[name] for name in ("alpha",) if name in context.info}
-        scores |= held_out_agreement(connection, predictions.current_run(connection))
+        scores |= held_out_agreement(connection, run_blocks.current_run(connection))
         runs.change(
             connection,
             run_id,
