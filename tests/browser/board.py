@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 ROOT = """document.querySelector('[data-testid="stBidiComponentIsolated"]')?.shadowRoot?.querySelector('.bagtag')"""
-_BOARD = f"{ROOT}?.board"
+BOARD = f"{ROOT}?.board"
 _STATE = """b => b && b.bag && ({
   bag: b.bag.id, segments: b.bag.segments.length, selected: b.selection.ids, tool: b.tool, mode: b.mode,
   unsent: b.outbox.unsent.length, stored: b.outbox.stored, state: b.outbox.state, window: b.view.window,
@@ -31,17 +31,16 @@ class Board:
 
     def ask(self, script: str) -> Any:
         """Evaluate a function of the board."""
-        return self.page.evaluate(f"({script})({_BOARD})")
+        return self.page.evaluate(f"({script})({BOARD})")
 
     @property
     def state(self) -> dict[str, Any]:
         return self.ask(_STATE)
 
     def wait(self, condition: str, timeout: float = 20.0) -> dict[str, Any]:
-        """Wait until a condition on the state `s` holds; answers the state."""
-        script = f"(() => {{ const s = ({_STATE})({_BOARD}); return s && ({condition}); }})()"
-        self.page.wait_for_function(script, timeout=1000 * timeout)
-        return self.state
+        """Wait until a condition on the state `s` holds; answers the state it held for."""
+        script = f"(() => {{ const s = ({_STATE})({BOARD}); return s && ({condition}) && s; }})()"
+        return self.page.wait_for_function(script, timeout=1000 * timeout).json_value()
 
     def saved(self) -> dict[str, Any]:
         return self.wait("s.state === 'saved'")

@@ -310,24 +310,26 @@ def test_focus_is_visible_and_the_selection_is_announced(page, server):
 
 
 def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(page, server, stored):
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/sound/" in request.url else None)
     board = Board.open(page, server.url, bag=1)
     segment = stored.segments(1)[0]
     board.click(segment.id)
     board.press("Space")
     board.wait(f"s.playing && s.position > {segment.left + 0.05}")
     board.wait("!s.playing")
-    board.press("Shift+Space")
-    board.wait("s.playing")
-    low, high = (float(re.search(rf"{end}=(\d+)", asked[-1])[1]) for end in ("low", "high"))
+    board.press("l")
+    with page.expect_request("**/sound/**") as heard:
+        board.press("Shift+Space")
+    low, high = (float(re.search(rf"{end}=(\d+)", heard.value.url)[1]) for end in ("low", "high"))
     assert (low, high) == pytest.approx((segment.low, segment.high), abs=120)
+    board.wait("s.playing")
     board.press("Space")
     assert not board.state["playing"]
     page.locator(".bagtag .toolbar select").select_option(label="TE 20")
-    board.press("l", "Space")
+    with page.expect_request("**/sound/**") as heard:
+        board.press("Space")
+    assert "factor=0.05" in heard.value.url
     state = board.wait(f"s.playing && s.position > {segment.left}")
-    assert "factor=0.05" in asked[-1] and state["position"] < segment.right
+    assert state["position"] < segment.right
     board.press("Space")
 
 

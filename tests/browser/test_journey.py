@@ -60,9 +60,10 @@ def idle(project: Project) -> bool:
     return not project.jobs(active=True)
 
 
-def canvas(page: Any) -> Board:
+def canvas(page: Any, mode: str) -> Board:
+    """The canvas of the page just come to: that of the page before may still be there."""
     board = Board(page)
-    board.wait("s && s.image", timeout=60)
+    board.wait(f"s.image && s.mode === '{mode}'", timeout=60)
     return board
 
 
@@ -98,7 +99,7 @@ def test_the_demo_from_the_door_to_an_exported_file(page, server, home):
     began = time.monotonic()
     page.get_by_role("button", name="Birds at dawn").click()
     page.wait_for_url(re.compile("review"), timeout=180_000)
-    board = canvas(page)
+    board = canvas(page, "review")
     assert time.monotonic() - began < 180
     with Project.open(home / "home" / "demo-sound") as project:
         assert project.progress().n_bags >= 50
@@ -131,15 +132,15 @@ def test_a_folder_of_pictures_from_the_door_to_an_exported_file(page, server, ho
     with Project.open(target) as project:
         until(lambda: project.progress().n_bags == 14 and project.progress().n_segmented == 14 and idle(project))
         go(page, "Segment")
-        canvas(page)
+        canvas(page, "segment")
         go(page, "Tag")
-        board = canvas(page)
+        board = canvas(page, "tag")
         _tag_all(page, board, project, Truth.read(folder))
         go(page, "Train")
         page.get_by_role("button", name="Start training").click()
         run = until(lambda: project.current_run())
         go(page, "Review")
-        board = canvas(page)
+        board = canvas(page, "review")
         said = correct(board, project, 2)
         page.get_by_role("button", name="Retrain").click()
         until(lambda: project.current_run().id != run.id)

@@ -11,7 +11,7 @@ import pytest
 import soundfile
 
 from miml_core.project import Project
-from tests.browser.board import Board
+from tests.browser.board import BOARD, Board
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
@@ -56,7 +56,7 @@ def go(page: Any, name: str) -> None:
     if name != "Library":
         page.wait_for_url(re.compile(name.lower()))
     if name in ("Segment", "Tag", "Review"):
-        Board(page).wait("s && s.image", timeout=60)
+        Board(page).wait(f"s.image && s.mode === '{name.lower()}'", timeout=60)
     page.get_by_test_id("stMain").wait_for()
     page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
 
@@ -117,6 +117,33 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromi
         _until(lambda: project.job(job.id).state == "cancelled")
         assert time.monotonic() - asked < 10
         assert project.current_run().id == before.id, "a stopped run leaves the model before it in place"
+    context.close()
+
+
+LATE = """({board, link, wait}) => new Promise(resolve => {
+  const tell = () => board.component.setStateValue("now", {...board.component.data, stored: Math.random()});
+  link.click();
+  setTimeout(() => { tell(); resolve(); }, wait);
+})"""
+
+
+def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_back(chromium, server, home):
+    """Between the click on another page and its arrival: Streamlit took this for a request of the old page."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    open_in(page, server, home)
+    for wait, name in zip((0, 0, 10, 30, 60, 100), ("Segment", "Tag") * 3, strict=True):
+        go(page, "Review")
+        link = page.get_by_role("link", name=name, exact=True).element_handle()
+        page.evaluate(LATE, {"board": page.evaluate_handle(BOARD), "link": link, "wait": wait})
+        board = Board(page)
+        board.wait(f"s.image && s.mode === '{name.lower()}'", timeout=30)
+        page.wait_for_timeout(1200)
+        assert problems == []
+        assert page.url.split("?")[0].endswith(name.lower()), f"{name}, {wait} ms"
+        assert board.state["mode"] == name.lower()
     context.close()
 
 

@@ -1,0 +1,43 @@
+"""Messages of a page that was left count for the page a person went to."""
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from pages.widgets.late_messages import Visit
+
+
+def rerun(page: str, fragment: str = "") -> bytes:
+    message = BackMsg()
+    message.rerun_script.page_script_hash = page
+    message.rerun_script.fragment_id = fragment
+    return message.SerializeToString()
+
+
+def page_of(content: bytes) -> str:
+    return BackMsg.FromString(content).rerun_script.page_script_hash
+
+
+def test_a_fragment_that_speaks_after_a_click_on_another_page_does_not_bring_its_page_back():
+    visit = Visit()
+    visit.heard(rerun("segment"))
+    assert page_of(visit.heard(rerun("segment", "desk"))) == "segment"
+    assert page_of(visit.heard(rerun("tag"))) == "tag"
+    late = BackMsg.FromString(visit.heard(rerun("segment", "desk")))
+    assert (late.rerun_script.page_script_hash, late.rerun_script.fragment_id) == ("tag", "desk")
+    assert page_of(visit.heard(rerun("segment"))) == "segment", "a person may go back at once"
+
+
+def test_a_page_that_the_server_switches_to_counts_as_well():
+    visit = Visit()
+    visit.heard(rerun("welcome"))
+    answer = ForwardMsg()
+    answer.navigation.page_script_hash = "review"
+    visit.said(answer.SerializeToString())
+    assert page_of(visit.heard(rerun("welcome", "demo"))) == "review"
+
+
+def test_what_cannot_be_read_passes_unchanged():
+    visit = Visit()
+    assert visit.heard(b"\xff\xff nonsense") == b"\xff\xff nonsense"
+    visit.said(b"\xff\xff nonsense")
+    assert visit.page == ""
