@@ -172,10 +172,13 @@ def _hoot(rng: np.random.Generator, voice: Voice) -> Call:
 
 
 def _double_bell(rng: np.random.Generator, voice: Voice) -> Call:
-    """A high note and a lower one without a pause, like a doorbell."""
+    """A high note that slides into a lower one, like a doorbell.
+
+    They are one sound: of two notes that always come together, no tag can tell whether the second is the species too.
+    """
     high, n = 6300 * voice.pitch, round(rng.uniform(0.12, 0.18) / voice.tempo * RATE)
-    step = np.concatenate([np.full(n, high), glide(0.012, high, 0.74 * high), np.full(n, 0.74 * high)])
-    return tone(step, attack=0.02)
+    slide = glide(0.08 / voice.tempo, high, 0.74 * high)
+    return tone(np.concatenate([np.full(n, high), slide, np.full(n, 0.74 * high)]), attack=0.02)
 
 
 SPECIES = (
