@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with following.open_project(args) as project:
+        project.refresh_missing()
         current = project.current_run()
         sample = project.sample_accuracy()
         outcome: dict[str, Any] = {
@@ -29,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
             "progress": asdict(project.progress()),
             "classes": [asdict(one) for one in project.classes()],
             "run": None if current is None else {**asdict(current), "curves": {}},
+            "runs": [{**asdict(run_), "curves": {}} for run_ in project.runs()],
             "jobs": [asdict(job) for job in project.jobs(active=True)],
             "sample": asdict(sample),
         }
@@ -51,8 +53,21 @@ def _text(outcome: dict[str, Any]) -> str:
     else:
         since = run_["n_corrections_since"]
         lines.append(f"  model     run {run_['id']}, {run_['model']}" + (f", {since} labels since" if since else ""))
+        lines += [f"  run {one['id']:<5} {_held_out(one)}" for one in outcome["runs"] if one["state"] == "done"]
     if sample["n"]:
         share, low, high = (f"{100 * sample[name]:.1f}" for name in ("accuracy", "low", "high"))
         lines.append(f"  accuracy  {share} % of {sample['n']} sampled segments (95 %: {low} to {high})")
     lines += [f"  job       {job['id']} {job['kind']}: {job['state']}, {job['message']}" for job in outcome["jobs"]]
     return "\n".join(lines)
+
+
+def _held_out(run_: dict[str, Any]) -> str:
+    """How the tags of bags that a run's model had not learnt from came out: what runs can be compared by."""
+    scores = run_["scores"]
+    if "held_out_log_likelihood" not in scores:
+        return f"{run_['model']}, not checked on held-out bags"
+    precision = scores.get("held_out_average_precision")
+    return (
+        f"{run_['model']}, {scores['held_out_bags']:.0f} held-out bags: log-likelihood "
+        f"{scores['held_out_log_likelihood']:.2f}" + ("" if precision is None else f", average precision {precision:.3f}")
+    )

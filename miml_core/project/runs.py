@@ -64,6 +64,12 @@ def change(connection: Connection, run_id: int, **values: Any) -> None:
     connection.execute(update(table).where(table.c.id == run_id).values(**values))
 
 
+def add_scores(connection: Connection, run_id: int, scores: dict[str, float]) -> None:
+    known = json.loads(row(connection, run_id).scores)
+    change(connection, run_id, scores=json.dumps({**known, **scores}))
+    revisions.advance(connection, changed_topics=["runs"])
+
+
 def make_current(connection: Connection, run_id: int) -> None:
     """From here on this run's predictions are shown."""
     settings.put(connection, "current_run", run_id)

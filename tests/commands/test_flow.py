@@ -62,6 +62,9 @@ def test_from_a_folder_of_recordings_to_a_table_of_labelled_calls(
 
     code, status = run(capsys, "status", project)
     assert status["progress"]["n_reviewed"] == 1 and status["run"]["n_corrections_since"] == 1
+    assert status["run"]["scores"]["held_out_bags"] == 8 and status["runs"][0]["scores"] == status["run"]["scores"]
+    assert main(["status", str(project)]) == 0
+    assert "8 held-out bags: log-likelihood -" in capsys.readouterr().out
     assert run(capsys, "check", project) == (0, {"problems": []})
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.project import bagset, predictions, review_lines, run_blocks, runs
+from miml_core.project import bagset, held_out, predictions, review_lines, run_blocks, runs
 from miml_core.project.answers import ask
 from miml_core.project.bagset import BagSetIndex
+from miml_core.project.errors import Cancelled
 from miml_core.project.job_context import JobContext
 from miml_core.project.scores import held_out_agreement
 from miml_core.project.tasks import describing
@@ -44,7 +45,7 @@ def run(context: JobContext) -> dict[str, Any]:
     began = time.monotonic()
     context.report(0, 0, "training")
     warm = _warm_start(context, earlier, name, index) if context.params.get("warm_start", True) else None
-    learn_from, _ = bagset.choose(bags, index, _spoken_of(bags))
+    learn_from, chosen = bagset.choose(bags, index, _spoken_of(bags))
     _fit(model, learn_from, context, warm)
     context.report(0, 0, "saving the model")
     path = runs.model_path(context.store, run_id)
@@ -60,16 +61,16 @@ def run(context: JobContext) -> dict[str, Any]:
     review_lines.summarise_all(
         context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
     )
-    return {"message": f"run {run_id} is ready", "run": run_id}
+    told = _compare(context, run_id, model, learn_from, chosen)
+    return {"message": f"run {run_id} is ready{told}", "run": run_id}
 
 
 def _make(kind: Any, params: dict[str, Any], seed: int) -> Any:
-    try:
-        if "seed" in kind().get_params():
-            params = {"seed": seed, **params}
-        return kind(**params)
-    except TypeError as error:
-        raise BagtagError(f"The model {kind.name!r} does not take these parameters: {error}.") from error
+    known = kind().get_params()
+    unknown = next((name for name in params if name not in known), None)
+    if unknown is not None:
+        raise BagtagError(f"The model {kind.name!r} has no parameter {unknown!r}; it has {', '.join(known)}.")
+    return kind(**({"seed": seed, **params} if "seed" in known else params))
 
 
 def _fit(model: Any, bags: BagSet, context: JobContext, warm: Any) -> None:
@@ -111,6 +112,28 @@ def _finish(context: JobContext, run_id: int, seconds: float, background: bool) 
             scores=json.dumps(scores),
         )
         runs.make_current(connection, run_id)
+
+
+def _compare(context: JobContext, run_id: int, model: Any, bags: BagSet, index: BagSetIndex) -> str:
+    """Keep the run's scores on held-out bags; answers what is to be told if there are none.
+
+    The run is ready and in place before: whoever cancels now loses only these scores.
+    """
+
+    def progress(step: int, of: int, info: Any) -> bool:
+        context.report(step, of, "checking on held-out bags")
+        return False
+
+    try:
+        found = held_out.score(model, bags, index.bag_ids, progress)
+    except Cancelled:
+        return ", but was not checked on held-out bags"
+    except BagtagError as error:
+        context.tell(f"the check on held-out bags was not possible: {error}")
+        return ", but could not be checked on held-out bags"
+    with context.store.write() as connection:
+        runs.add_scores(connection, run_id, found)
+    return ""
 
 
 def _spoken_of(bags: BagSet) -> np.ndarray[Any, np.dtype[np.int64]]:
