@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.models.background import background_shift, lower_background
+from miml_core.models.background import background_share, background_shift, lower_background
 from miml_core.models.base import Model, Progress
 from miml_core.models.calibration import log_softmax
 from miml_core.models.candidates import candidate_shares
@@ -55,9 +55,9 @@ class ORedLR(Model):
     background_kinds : int
         Kinds of background, each with its own weights: wind, rain and insects have little in common. Their
         probabilities are added up wherever the model answers.
-    most_background : float
-        Largest share of the segments of tagged bags that `annotate` leaves to the background; `background.py` says why.
-        Labels that people gave move it towards the share they show.
+    most_background : float or "auto"
+        Largest share of the segments of tagged bags that `annotate` leaves to the background; "auto" is the share that
+        the tags show (`background.py`). Labels that people gave move it towards the share they show.
     leak : float
         Probability that a tag is true although no segment of it was found.
     kernel : None, "rbf" or "rff"
@@ -84,6 +84,8 @@ class ORedLR(Model):
     alpha_ : float
     curve_ : (iterations,)
         The objective after each iteration of the final fit.
+    background_share_ : float
+        What the tags show of the background's share in tagged bags.
     """
 
     name: ClassVar[str] = "ored-lr"
@@ -93,6 +95,7 @@ class ORedLR(Model):
     alpha_: float
     curve_: Array
     evidence_: dict[str, int]
+    background_share_: float
     background_shift_: float
 
     def __init__(
@@ -101,7 +104,7 @@ class ORedLR(Model):
         alpha: float | str = "auto",
         background: bool = False,
         background_kinds: int = 4,
-        most_background: float = 0.5,
+        most_background: float | str = "auto",
         leak: float = 0.0,
         kernel: str | None = None,
         dictionary_share: float = 0.1,
@@ -147,6 +150,7 @@ class ORedLR(Model):
         else:
             alpha = earlier.alpha_ if self.alpha == "auto" else float(self.alpha)
             W = earlier._weights_for(bags.classes)
+            self.background_share_ = earlier.background_share_
         objective = MarginalLikelihood(Z, learnable, leak=self.leak, alpha=alpha)
         self.weights_ = SOLVERS[self.solver](
             objective,
@@ -163,8 +167,8 @@ class ORedLR(Model):
         self.evidence_ = _evidence(bags)
         self.background_shift_ = 0.0
         if self.background:
-            log_prior = self._log_prior(bags.X)
-            self.background_shift_ = background_shift(log_prior, bags, leak=self.leak, most=self.most_background)
+            most = self.background_share_ if self.most_background == "auto" else float(self.most_background)
+            self.background_shift_ = background_shift(self._log_prior(bags.X), bags, leak=self.leak, most=most)
         return self
 
     def _start(self, Z: Array, bags: BagSet, talk: _Talk) -> tuple[float, Array]:
@@ -192,12 +196,24 @@ class ORedLR(Model):
                 tolerance=1e-4,
                 report=lambda value: talk(_STARTING, value, _START_ALPHA),
             )
-        if self.alpha == "auto":
-            report = partial(talk, _CHOOSING)
-            alpha, W = choose_alpha(Z, bags, W, Whitening(objective, W), leak=self.leak, seed=self.seed, report=report)
-        else:
-            alpha = float(self.alpha)
-        return alpha, self._split_background(W, bags.n_classes) if self.background else W
+        given = None if self.alpha == "auto" else float(self.alpha)
+        self.background_share_ = 0.0
+        if given is not None and not self.background:
+            return given, W
+        chosen = choose_alpha(
+            Z,
+            bags,
+            W,
+            Whitening(objective, W),
+            leak=self.leak,
+            seed=self.seed,
+            report=partial(talk, _CHOOSING),
+            given=given,
+        )
+        if not self.background:
+            return chosen.alpha, chosen.weights
+        self.background_share_ = background_share(chosen.held_out, bags, leak=self.leak)
+        return chosen.alpha, self._split_background(chosen.weights, bags.n_classes)
 
     def _split_background(self, W: Array, n_classes: int) -> Array:
         """The background column as several that sum to it, moved apart a little, so that each can become its own."""
@@ -316,6 +332,10 @@ class ORedLR(Model):
             raise BagtagError(f"The solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
         if self.alpha != "auto" and not (isinstance(self.alpha, int | float) and self.alpha >= 0):
             raise BagtagError(f"alpha must be 'auto' or a number of at least 0, not {self.alpha!r}.")
+        if self.most_background != "auto" and not (
+            isinstance(self.most_background, int | float) and 0 <= self.most_background <= 1
+        ):
+            raise BagtagError(f"most_background must be 'auto' or lie between 0 and 1, not {self.most_background!r}.")
         if not 0 <= self.prune < 1:
             raise BagtagError(f"prune must be at least 0 and below 1, not {self.prune}.")
 

@@ -33,12 +33,23 @@ HELD_OUT_LEAK, HELD_OUT_NOISE = 1e-3, 0.02
 segments. With these two it is unlikely rather than impossible, and a few such bags do not decide alone."""
 
 
+@dataclass(frozen=True)
+class Choice:
+    """An alpha, weights near its optimum from which to start the final fit, and what held-out segments looked like."""
+
+    alpha: float
+    weights: Array
+    held_out: Array
+    """(N, C) or (N, C + 1): log p of every segment under a fit that has not seen its bag."""
+
+
 @dataclass
 class _Fold:
     """Bags to learn from, bags held out, and the weights learnt so far."""
 
     Z: Array
     bags: BagSet
+    held_out_rows: NDArray[np.int64]
     held_out_Z: Array
     held_out: BagSet
     share: float
@@ -49,9 +60,11 @@ class _Fold:
         scale = whitening.scale(alpha, self.share)
         self.W = climb_lbfgs(objective, self.W, scale, max_iterations=100, tolerance=1e-4, report=report)
 
+    def held_out_log_prior(self, W: Array) -> Array:
+        return merge_background(log_softmax(self.held_out_Z @ W), self.held_out.n_classes)
+
     def held_out_log_likelihood(self, leak: float) -> float:
-        bags = self.held_out
-        prior = np.exp(merge_background(log_softmax(self.held_out_Z @ self.W), bags.n_classes))
+        bags, prior = self.held_out, np.exp(self.held_out_log_prior(self.W))
         log_prior = np.log((1 - HELD_OUT_NOISE) * prior + HELD_OUT_NOISE / prior.shape[1])
         seen = training_posterior(log_prior, bags, leak=max(leak, HELD_OUT_LEAK))
         return float(seen.log_likelihood.sum())
@@ -66,12 +79,17 @@ def choose_alpha(
     leak: float,
     seed: int,
     report: Callable[[float, float], bool],
-) -> tuple[float, Array]:
-    """The best alpha, and weights near its optimum from which to start the final fit.
+    given: float | None = None,
+) -> Choice:
+    """The best alpha, or the one `given`, tried on held-out bags.
 
     `report(objective, alpha)` is called once an iteration; a true answer ends the search.
     """
     folds = _make_folds(Z, bags, start, seed)
+    if given is not None:
+        for fold in folds:
+            fold.climb(given, leak, whitening, lambda objective: report(objective, given))
+        return _choice(given, folds, [fold.W for fold in folds])
     scores: dict[int, float] = {}
     stopped = False
 
@@ -102,7 +120,13 @@ def choose_alpha(
             fold.W = W
         if FIRST + down in scores and scores[FIRST + down] > scores[FIRST]:
             break
-    return _peak(scores), np.mean(weights, axis=0)
+    return _choice(_peak(scores), folds, weights)
+
+
+def _choice(alpha: float, folds: list[_Fold], weights: list[Array]) -> Choice:
+    rows = np.concatenate([fold.held_out_rows for fold in folds])
+    seen = np.concatenate([fold.held_out_log_prior(W) for fold, W in zip(folds, weights)])
+    return Choice(alpha, np.mean(weights, axis=0), seen[np.argsort(rows)])
 
 
 def _alpha(k: float) -> float:
@@ -129,6 +153,7 @@ def _make_folds(Z: Array, bags: BagSet, start: Array, seed: int) -> list[_Fold]:
             _Fold(
                 Z=Z[bags.rows_of(learnt)],
                 bags=bags[learnt],
+                held_out_rows=bags.rows_of(held_out),
                 held_out_Z=Z[bags.rows_of(held_out)],
                 held_out=bags[held_out],
                 share=len(learnt) / bags.n_bags,

@@ -1,9 +1,17 @@
-"""The background keeps no more than its share, and what people labelled moves the share."""
+"""The background keeps no more than its share; tags tell the share, and what people labelled moves it."""
 
 import numpy as np
+import pytest
 
 from miml_core import BACKGROUND, BagSet
-from miml_core.models.background import background_shift, lower_background
+from miml_core.evaluation.data_sets import find_sets
+from miml_core.models.background import (
+    background_share,
+    background_shift,
+    claimed_share,
+    knowledge_of_tags,
+    lower_background,
+)
 from miml_core.models.ored_lr import ORedLR
 from miml_core.posterior import bag_posterior
 
@@ -43,6 +51,72 @@ def test_labels_move_the_share():
     assert share(bags, log_prior, shift) < 0.15
     many = bags.replace(labels=np.full(bags.n_segments, BACKGROUND))
     assert background_shift(log_prior, many, leak=0.01, most=0.5) < shift
+
+
+def flocks(noise: float, n_bags: int = 150, spread: float = 0.7, seed: int = 0) -> tuple[BagSet, np.ndarray]:
+    """Ten segments a bag that come in flocks: all of one of three species, but for a share of noise; and the truth."""
+    rng = np.random.default_rng(seed)
+    species = rng.integers(0, 3, n_bags)
+    truth = np.where(rng.random((n_bags, 10)) < noise, 3, species[:, None]).ravel()
+    X = np.array([[0, 0], [4, 0], [0, 4], [4, 4]])[truth] + spread * rng.standard_normal((10 * n_bags, 2))
+    tags = np.where(species[:, None] == np.arange(3), 1, -1)
+    return BagSet(X, np.arange(n_bags + 1) * 10, tags, list("abc")), truth
+
+
+def log_odds(bags: BagSet, truth: np.ndarray, doubt: float) -> np.ndarray:
+    """What a model with that much doubt says of segments."""
+    scores = np.eye(4)[truth] + doubt * np.random.default_rng(1).standard_normal((len(truth), 4))
+    return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2, 0.5])
+def test_tags_tell_how_many_segments_are_theirs(noise):
+    bags, truth = flocks(noise)
+    claimed = claimed_share(log_odds(bags, truth, 0.2), bags)
+    assert abs(claimed - (truth < 3).mean()) < 0.03
+    assert 0.4 * (truth < 3).mean() < claimed_share(log_odds(bags, truth, 0.6), bags) < claimed + 0.05
+
+
+def test_a_model_that_knows_nothing_earns_no_background():
+    bags, truth = flocks(0.3)
+    assert knowledge_of_tags(log_odds(bags, truth, 100.0), bags, leak=0.01) == 0.0
+    assert background_share(log_odds(bags, truth, 100.0), bags, leak=0.01) == 0.0
+    sure = 20 * np.eye(4)[truth]
+    assert knowledge_of_tags(sure - np.logaddexp.reduce(sure, axis=1, keepdims=True), bags, leak=0.0) > 0.95
+
+
+def test_a_class_that_every_bag_has_claims_everything():
+    bags, truth = flocks(0.3)
+    everywhere = BagSet(bags.X, bags.offsets, np.ones((bags.n_bags, 1)), ["a"])
+    assert claimed_share(log_odds(bags, truth, 0.2)[:, 2:], everywhere) == 1.0
+
+
+def test_flocks_are_not_left_to_the_background():
+    """One segment explains a tag, the others must not be called background for that."""
+    bags, truth = flocks(0.0, spread=1.5)
+    annotated = ORedLR(background=True, leak=0.01).fit(bags).annotate(bags)
+    assert (annotated.argmax(axis=1) == truth).mean() > 0.9
+    noisy, truth = flocks(0.4)
+    annotated = ORedLR(background=True, leak=0.01).fit(noisy).annotate(noisy)
+    assert (annotated.argmax(axis=1) == truth).mean() > 0.9
+
+
+@pytest.mark.slow
+def test_on_real_calls_the_background_beats_the_commonest_tag(data_dir):
+    """HJA with four species that nobody tagged: their segments are the background."""
+    (data,) = find_sets(data_dir / "miml", ["hja_birdsong union"])
+    hidden = np.random.default_rng(205).permutation(data.bags.n_classes)[:4]
+    kept = np.setdiff1d(np.arange(data.bags.n_classes), hidden)
+    number = np.full(data.bags.n_classes, len(kept))
+    number[kept] = np.arange(len(kept))
+    truth, tags = number[data.truth], data.bags.tags[:, kept]
+    bags = BagSet(data.bags.X, data.bags.offsets, tags, [data.bags.classes[c] for c in kept])
+    said = ORedLR(background=True, leak=0.01).fit(bags).annotate(bags).argmax(axis=1)
+    commonest = np.where(tags > 0, (tags > 0).sum(axis=0), 0).argmax(axis=1)[bags.bag_of]
+    named = truth < len(kept)
+    assert (said == truth)[~named].mean() > 0.5
+    assert (said == truth)[named].mean() > 0.6
+    assert (said == truth).mean() > (commonest == truth).mean() + 0.05
 
 
 def test_bags_without_tags_stay_background():
