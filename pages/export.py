@@ -8,6 +8,7 @@ from pages.widgets.exports_list import exports_list
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.session import the_project
+from pages.widgets.sure_button import sure_button
 
 project = the_project()
 
@@ -28,8 +29,13 @@ with told():
                 link="Review",
             )
     with form, told():
-        if st.button("Export", type="primary", icon=":material/ios_share:", disabled=not (some and target)):
-            project.start_job("export", choice.params(target))
-            st.rerun()
+        sure_button(
+            "Export",
+            lambda: project.start_job("export", choice.params(target)),
+            key="export.start",
+            type="primary",
+            icon=":material/ios_share:",
+            disabled=not (some and target),
+        )
     with rows, told():
         exports_list(project)

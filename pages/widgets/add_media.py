@@ -12,6 +12,7 @@ from pages.widgets.dialogs import close_dialog
 from pages.widgets.folder_chooser import folder_chooser
 from pages.widgets.guard import told
 from pages.widgets.media_files import count_media, keep_dropped, suffixes
+from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count
 
 WORDS = {"sound": ("sound file", "recordings"), "picture": ("picture", "pictures")}
@@ -21,16 +22,30 @@ WORDS = {"sound": ("sound file", "recordings"), "picture": ("picture", "pictures
 def add_media_dialog(project: Project) -> None:
     """From a folder of this computer (the files stay where they are), or dropped (copied into the project)."""
     way = st.segmented_control(
-        "From", ["A folder", "Drop files"], default="A folder", required=True, label_visibility="collapsed"
+        "From",
+        ["A folder", "Drop files"],
+        default="A folder",
+        required=True,
+        key="add.way",
+        label_visibility="collapsed",
     )
     with told():
         paths = _folder(project) if way == "A folder" else _drop(project)
         cutting = bag_length(project.kind, key="add")
         segment = st.toggle("Find segments at once", value=True, key="add.segment")
-        if st.button("Add", type="primary", icon=":material/add:", disabled=not paths):
-            start_import(project, _copied(project, paths), cutting, segment=segment)
-            close_dialog()
-            st.rerun()
+        sure_button(
+            "Add",
+            lambda: _add(project, paths, cutting, segment=segment),
+            key="add.start",
+            type="primary",
+            icon=":material/add:",
+            disabled=not paths,
+        )
+
+
+def _add(project: Project, paths: list[Any], cutting: dict[str, Any], *, segment: bool) -> None:
+    start_import(project, _copied(project, paths), cutting, segment=segment)
+    close_dialog()
 
 
 def bag_length(kind: str, *, key: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import streamlit as st
 from miml_core.project import Project, ResegmentPreview
 from pages.widgets.folding import fold, folding_popover
 from pages.widgets.knobs import forget_knobs
+from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count, plain
 
 if TYPE_CHECKING:
@@ -42,12 +43,19 @@ def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, 
         st.markdown(f"- {sentence}")
     if touched.n_at_risk:
         _say_which(project, turned, bags, scope, key)
-    if st.button("Find segments", type="primary", key=f"apply.{key}", disabled=not touched.n_bags):
-        project.set_settings(turned)
-        params = {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags}
-        project.start_job("segment", params)
-        fold(f"apply-{key}")
-        st.rerun()
+    sure_button(
+        "Find segments",
+        lambda: _apply(project, turned, bags, scope, key),
+        key=f"apply.{key}",
+        type="primary",
+        disabled=not touched.n_bags,
+    )
+
+
+def _apply(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
+    project.set_settings(turned)
+    project.start_job("segment", {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags})
+    fold(f"apply-{key}")
 
 
 def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:

@@ -7,13 +7,15 @@ import streamlit as st
 from miml_core.project import Bag, NeedsConfirmation, Project
 from pages.widgets.current_bag import ask_for
 from pages.widgets.folding import fold, folding_popover
+from pages.widgets.frame import go_to
 from pages.widgets.guard import attempt
+from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count, plain
 
 _PAGES = {
-    "Tag": ("tag.py", ":material/sell:"),
-    "Segment": ("segment.py", ":material/graphic_eq:"),
-    "Review": ("review.py", ":material/fact_check:"),
+    "Tag": ("tag", ":material/sell:"),
+    "Segment": ("segment", ":material/graphic_eq:"),
+    "Review": ("review", ":material/fact_check:"),
 }
 
 
@@ -27,6 +29,7 @@ def bag_actions(project: Project, chosen: list[Bag]) -> None:
             _open(project, chosen[0])
         st.button(
             "Find segments anew" if len(chosen) == 1 else f"Find segments of {count(len(chosen), 'bag')} anew",
+            key="library.anew",
             icon=":material/refresh:",
             on_click=attempt,
             args=(project.start_job, "segment", {"bags": [bag.id for bag in chosen], "again": True}),
@@ -42,9 +45,12 @@ def bag_actions(project: Project, chosen: list[Bag]) -> None:
 
 def _open(project: Project, bag: Bag) -> None:
     for label, (page, icon) in _PAGES.items():
-        if st.button(label, icon=icon, key=f"open.{label}"):
-            ask_for(project, bag.id)
-            st.switch_page(page)
+        st.button(label, icon=icon, key=f"open.{page}", on_click=_show_on, args=(page, project, bag.id))
+
+
+def _show_on(page: str, project: Project, bag_id: int) -> None:
+    ask_for(project, bag_id)
+    go_to(page)
 
 
 def _note(project: Project, bag: Bag) -> None:
@@ -52,10 +58,12 @@ def _note(project: Project, bag: Bag) -> None:
         note = st.text_area(
             "Note", bag.note, key=f"note.{bag.id}.{bag.revision}", placeholder="For yourself and others"
         )
-        if st.button("Keep", key=f"note.keep.{bag.id}"):
-            attempt(project.set_bag_note, bag.id, (note or "").strip())
-            fold("note")
-            st.rerun()
+        sure_button("Keep", lambda: _keep_note(project, bag, note or ""), key=f"note.keep.{bag.id}")
+
+
+def _keep_note(project: Project, bag: Bag, note: str) -> None:
+    project.set_bag_note(bag.id, note.strip())
+    fold("note")
 
 
 def _remove(project: Project, chosen: list[Bag]) -> None:
@@ -64,11 +72,13 @@ def _remove(project: Project, chosen: list[Bag]) -> None:
         asked = st.session_state.get("library.ask")
         if asked:
             st.warning(plain(asked))
-        if st.button("Remove", type="primary", key="library.remove"):
-            try:
-                project.remove_bags([bag.id for bag in chosen], confirm=bool(asked))
-                st.session_state.pop("library.ask", None)
-                fold("remove")
-            except NeedsConfirmation as question:
-                st.session_state["library.ask"] = str(question)
-            st.rerun()
+        sure_button("Remove", lambda: _remove_bags(project, chosen, bool(asked)), key="library.remove", type="primary")
+
+
+def _remove_bags(project: Project, chosen: list[Bag], confirm: bool) -> None:
+    try:
+        project.remove_bags([bag.id for bag in chosen], confirm=confirm)
+        st.session_state.pop("library.ask", None)
+        fold("remove")
+    except NeedsConfirmation as question:
+        st.session_state["library.ask"] = str(question)

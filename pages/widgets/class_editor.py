@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
@@ -15,6 +16,8 @@ from pages.widgets.dialogs import close_dialog
 from pages.widgets.folding import fold, folding_popover
 from pages.widgets.guard import attempt, told
 from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
+from pages.widgets.run_again import run_again
+from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count, plain
 
 
@@ -40,7 +43,7 @@ def _new_class(project: Project) -> None:
         name = st.text_input("New class", placeholder="Name of a species, or of anything you tag", max_chars=120)
         if st.form_submit_button("Add", icon=":material/add:") and name.strip():
             project.add_class(name.strip())
-            st.rerun(scope="fragment")
+            run_again("fragment")
 
 
 def _table(classes: list[Class]) -> list[Class]:
@@ -87,14 +90,22 @@ def _species_list(project: Project) -> None:
     with folding_popover("Bring a species list", "species", icon=":material/upload_file:"):
         st.caption("A CSV with a column `name`, and if you like `scientific_name`, `colour`, `shortcut` and `note`.")
         file = st.file_uploader("Species list", type=["csv"], key="classes.csv", label_visibility="collapsed")
-        if st.button("Add its classes", disabled=file is None) and file is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "species.csv"
-                path.write_bytes(file.getbuffer())
-                result = project.import_classes(path)
-            st.toast(plain(result.sentence), icon=":material/check_circle:")
-            fold("species")
-            st.rerun(scope="fragment")
+        sure_button(
+            "Add its classes",
+            lambda: _bring(project, file),
+            key="classes.bring",
+            then="fragment",
+            disabled=file is None,
+        )
+
+
+def _bring(project: Project, file: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "species.csv"
+        path.write_bytes(file.getbuffer())
+        result = project.import_classes(path)
+    st.toast(plain(result.sentence), icon=":material/check_circle:")
+    fold("species")
 
 
 def _editor(project: Project, classes: list[Class], chosen: list[Class]) -> None:
@@ -132,7 +143,7 @@ def _one(project: Project, classes: list[Class], one: Class) -> None:
                 shortcut=shortcut,
                 note=note,
             )
-            st.rerun(scope="fragment")
+            run_again("fragment")
     _remove(project, one)
 
 
@@ -154,13 +165,28 @@ def _remove(project: Project, one: Class) -> None:
     asked = f"classes.{one.id}.ask"
     if st.session_state.get(asked):
         st.warning(plain(st.session_state[asked]))
-        st.button("Remove it and what carries it", on_click=attempt, args=(_remove_anyway, project, one, asked))
-    elif st.button("Remove", icon=":material/delete:", type="tertiary"):
-        try:
-            project.remove_class(one.id)
-        except NeedsConfirmation as question:
-            st.session_state[asked] = str(question)
-        st.rerun(scope="fragment")
+        st.button(
+            "Remove it and what carries it",
+            key="classes.remove.sure",
+            on_click=attempt,
+            args=(_remove_anyway, project, one, asked),
+        )
+    else:
+        sure_button(
+            "Remove",
+            lambda: _remove_if_unused(project, one, asked),
+            key="classes.remove",
+            then="fragment",
+            icon=":material/delete:",
+            type="tertiary",
+        )
+
+
+def _remove_if_unused(project: Project, one: Class, asked: str) -> None:
+    try:
+        project.remove_class(one.id)
+    except NeedsConfirmation as question:
+        st.session_state[asked] = str(question)
 
 
 def _remove_anyway(project: Project, one: Class, asked: str) -> None:
@@ -175,6 +201,11 @@ def _merge(project: Project, chosen: list[Class]) -> None:
     bags = sum(one.n_bags for one in chosen if one.id != into)
     segments = sum(one.n_segments for one in chosen if one.id != into)
     st.caption(f"Changes {count(bags, 'bag')} and {count(segments, 'segment')}. It can be undone.")
-    if st.button("Merge", type="primary", icon=":material/merge:"):
-        project.merge_classes([one for one in names if one != into], into)
-        st.rerun(scope="fragment")
+    sure_button(
+        "Merge",
+        lambda: project.merge_classes([one for one in names if one != into], into),
+        key="classes.merge",
+        then="fragment",
+        type="primary",
+        icon=":material/merge:",
+    )

@@ -36,6 +36,10 @@ class Making:
     over: bool = False
     problem: str | None = None
 
+    def end(self) -> None:
+        """A person does not want to wait."""
+        self.stop = True
+
     @property
     def seconds_left(self) -> float | None:
         elapsed = time.monotonic() - self.began

@@ -32,7 +32,7 @@ def open_dialog(name: str) -> None:
 
 
 def close_dialog() -> None:
-    """For a dialog's own buttons (followed by `st.rerun()`) and for its dismissal."""
+    """For a dialog's own buttons (followed by a run of the page) and for its dismissal."""
     st.session_state.pop(_OPEN, None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -16,7 +17,9 @@ from pages.widgets.guard import told
 from pages.widgets.media_files import count_media
 from pages.widgets.places import allowed_roots, existing_folder, home_folder, inside
 from pages.widgets.recent import known_projects
+from pages.widgets.run_again import run_again
 from pages.widgets.session import annotator, open_project
+from pages.widgets.sure_button import sure_button
 from pages.widgets.words import plain, time_left
 
 _DEMO = "door.demo"
@@ -31,17 +34,27 @@ def demo_door() -> None:
     if making is not None:
         _watch_demo(making)
         return
-    if st.button("Birds at dawn", type="primary", icon=":material/music_note:", width="stretch"):
-        _begin_demo("sound")
-    if st.button("Pictures of surfaces", icon=":material/image:", width="stretch"):
-        _begin_demo("picture")
+    sure_button(
+        "Birds at dawn",
+        lambda: _begin_demo("sound"),
+        key="door.demo.sound",
+        type="primary",
+        icon=":material/music_note:",
+        width="stretch",
+    )
+    sure_button(
+        "Pictures of surfaces",
+        lambda: _begin_demo("picture"),
+        key="door.demo.picture",
+        icon=":material/image:",
+        width="stretch",
+    )
     if any(existing_demo(kind) for kind in _KINDS):
         st.toggle("Start it afresh", key="door.anew", help="What you did in the demo before stays, as another project.")
 
 
 def _begin_demo(kind: str) -> None:
     st.session_state[_DEMO] = start_demo(kind, anew=st.session_state.get("door.anew", False))
-    st.rerun()
 
 
 @st.fragment(run_every=0.7)
@@ -49,8 +62,9 @@ def _watch_demo(making: Making) -> None:
     with told():
         if not making.over:
             st.progress(making.share, text=f"Making the demo · {time_left(making.seconds_left) or 'one moment'}")
-            if st.button("Stop", icon=":material/stop_circle:", disabled=making.stop):
-                making.stop = True
+            st.button(
+                "Stop", key="door.demo.stop", icon=":material/stop_circle:", disabled=making.stop, on_click=making.end
+            )
             return
         st.session_state.pop(_DEMO, None)
         if making.problem:
@@ -58,9 +72,9 @@ def _watch_demo(making: Making) -> None:
         elif Project.is_project(making.folder):
             open_project(making.folder)
             go_to("review")
-            st.rerun()
+            run_again()
         else:
-            st.rerun()
+            run_again()
 
 
 def open_project_door() -> None:
@@ -68,20 +82,22 @@ def open_project_door() -> None:
     st.subheader(":material/folder_open: Open a project")
     st.markdown("Everything is as you left it.")
     for folder in known_projects()[:5]:
-        if st.button(
+        sure_button(
             plain(folder.name),
+            lambda folder=folder: open_project(folder),
             key=f"door.known.{folder}",
             icon=":material/folder:",
             help=plain(str(folder)),
             width="stretch",
-        ):
-            open_project(folder)
-            st.rerun()
+        )
     with st.expander("Somewhere else", icon=":material/search:", expanded=not known_projects()):
         folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
-        if st.button("Open", disabled=folder is None) and folder is not None:
-            open_project(existing_folder(folder, allowed_roots()))
-            st.rerun()
+        sure_button(
+            "Open",
+            lambda: open_project(existing_folder(folder, allowed_roots())),
+            key="door.open",
+            disabled=folder is None,
+        )
 
 
 def new_project_door() -> None:
@@ -92,20 +108,33 @@ def new_project_door() -> None:
     if folder is None:
         return
     kind = st.segmented_control(
-        "What is in it", list(_KINDS), default=_likely_kind(folder), format_func=_KINDS.__getitem__, required=True
+        "What is in it",
+        list(_KINDS),
+        default=_likely_kind(folder),
+        format_func=_KINDS.__getitem__,
+        required=True,
+        key=f"door.new.kind.{folder}",
     )
     found = found_in(folder, kind)
     with st.expander("Bag length, name, place", icon=":material/tune:"):
         cutting = bag_length(kind, key="door.new")
         name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
         parent = folder_chooser("Kept below", key="door.new.parent", start=_start())
-    if st.button("Make the project", type="primary", icon=":material/add:", disabled=not (found and name and parent)):
-        target = project_folder(parent, name)
-        project = Project.create(target, kind=kind, name=name.strip(), annotator=annotator())
+    sure_button(
+        "Make the project",
+        lambda: _make_project(folder, kind, name, parent, cutting),
+        key="door.new.make",
+        type="primary",
+        icon=":material/add:",
+        disabled=not (found and name and parent),
+    )
+
+
+def _make_project(folder: Path, kind: str, name: str, parent: Path, cutting: dict[str, Any]) -> None:
+    target = project_folder(parent, name)
+    with Project.create(target, kind=kind, name=name.strip(), annotator=annotator()) as project:
         start_import(project, [folder], cutting, segment=True)
-        project.close()
-        open_project(target)
-        st.rerun()
+    open_project(target)
 
 
 def project_folder(parent: Path, name: str) -> Path:

@@ -11,7 +11,9 @@ from miml_core.project import Project
 from pages.widgets.dialogs import show_dialogs
 from pages.widgets.guard import told
 from pages.widgets.job_strip import job_strip
+from pages.widgets.run_again import run_again
 from pages.widgets.session import annotator, close_project, current_project, set_annotator
+from pages.widgets.sure_button import do_what_was_pressed
 from pages.widgets.words import plain
 
 PAGES = {
@@ -43,6 +45,7 @@ def frame() -> None:
         return
     _forget_other_projects(project)
     page = st.navigation(_pages(), position="top")
+    do_what_was_pressed(page.url_path)
     if asked := st.session_state.pop(_GO, None):
         st.switch_page(f"{asked}.py")
     _project_menu(project)
@@ -84,5 +87,5 @@ def _project_menu(project: Project) -> None:
         name = st.text_input("Your name", annotator(), key="frame.name", help="Signs your tags and corrections.")
         if name and name != annotator():
             set_annotator(name)
-            st.rerun()
-        st.button("Open another project", icon=":material/logout:", on_click=close_project)
+            run_again()
+        st.button("Open another project", key="frame.close", icon=":material/logout:", on_click=close_project)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from miml_core.project import Job, Project
 from pages.widgets.guard import attempt, told
+from pages.widgets.run_again import run_again
 from pages.widgets.words import JOB_TITLES, count, plain, time_left
 
 _BUSY_SECONDS = 1.0
@@ -29,7 +30,7 @@ def _strip(project: Project) -> None:
     with told():
         active = project.jobs(active=True)
         if _news(project, active):
-            st.rerun()
+            run_again()
         for job in active:
             _working(project, job)
         for job_id in list(st.session_state.get(_OVER, [])):

@@ -7,6 +7,7 @@ import streamlit as st
 from miml_core.project import Job, Project
 from pages.widgets import charts, model_words
 from pages.widgets.guard import attempt, told
+from pages.widgets.run_again import run_again
 from pages.widgets.words import time_left
 
 _SECONDS = 1.0
@@ -22,7 +23,7 @@ def _watch(project: Project) -> None:
     with told():
         job = _training(project)
         if job is None:
-            st.rerun()
+            run_again()
             return
         with st.container(border=True, key="live-training"):
             name = model_words.title(job.params.get("model", model_words.DEFAULT))

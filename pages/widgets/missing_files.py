@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.folder_chooser import folder_chooser
+from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count
 
 
@@ -22,10 +25,18 @@ def missing_files(project: Project) -> None:
         )
         folder = folder_chooser("Look in", key="missing.folder", project_folder=project.folder)
         with st.container(horizontal=True):
-            if st.button("Look again where they were", icon=":material/refresh:"):
-                project.refresh_missing()
-                st.rerun()
-            if st.button("Find them in this folder", icon=":material/travel_explore:", disabled=folder is None):
-                found = project.relink(folder)
-                st.toast(f"Found {count(len(found), 'file')} again.")
-                st.rerun()
+            sure_button(
+                "Look again where they were", project.refresh_missing, key="missing.look", icon=":material/refresh:"
+            )
+            sure_button(
+                "Find them in this folder",
+                lambda: _relink(project, folder),
+                key="missing.relink",
+                icon=":material/travel_explore:",
+                disabled=folder is None,
+            )
+
+
+def _relink(project: Project, folder: Path | None) -> None:
+    found = project.relink(folder) if folder else []
+    st.toast(f"Found {count(len(found), 'file')} again.")

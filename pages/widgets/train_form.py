@@ -9,6 +9,7 @@ import streamlit as st
 from miml_core.project import Project
 from pages.widgets import model_words
 from pages.widgets.expert_panel import expert_panel
+from pages.widgets.sure_button import sure_button
 
 
 def train_form(project: Project, *, ready: bool) -> None:
@@ -31,9 +32,14 @@ def train_form(project: Project, *, ready: bool) -> None:
             )
     training = any(job.kind == "train" for job in project.jobs(active=True))
     label = "Train again after this one" if training else "Start training"
-    if st.button(label, type="primary", icon=":material/model_training:", disabled=not ready, key="train.start"):
-        start_training(project, model, params, seed=int(seed), warm_start=warm)
-        st.rerun()
+    sure_button(
+        label,
+        lambda: start_training(project, model, params, seed=int(seed), warm_start=warm),
+        key="train.start",
+        type="primary",
+        icon=":material/model_training:",
+        disabled=not ready,
+    )
 
 
 def start_training(

@@ -147,6 +147,24 @@ def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_bac
     context.close()
 
 
+def test_a_click_is_not_lost_when_the_page_is_left_at_once(chromium, server, home):
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    open_in(page, server, home)
+    with Project.open(home / "nasty" / "project") as project:
+        before = len(project.jobs(limit=100))
+        go(page, "Train")
+        start = page.get_by_role("button", name="Start training")
+        start.evaluate(
+            "(button, link) => { button.click(); setTimeout(() => link.click(), 50); }",
+            page.get_by_role("link", name="Review", exact=True).element_handle(),
+        )
+        Board(page).wait("s.image && s.mode === 'review'", timeout=30)
+        _until(lambda: len(project.jobs(limit=100)) == before + 1, 20)
+        _until(lambda: not project.jobs(active=True))
+    context.close()
+
+
 def test_two_tabs_see_each_others_tags(chromium, server, home):
     context = chromium.new_context(viewport={"width": 1280, "height": 720})
     pages = [context.new_page(), context.new_page()]
