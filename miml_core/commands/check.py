@@ -2,6 +2,7 @@
 
   python -m miml_core check ~/marsh
   python -m miml_core check ~/marsh --repair      put right what can be; never touches what people said
+  python -m miml_core check ~/marsh --moved-to ~/archive     look there, and below, for the files that are missing
 
 The exit code is 0 when nothing is wrong (any more), 1 otherwise.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 
 from miml_core.commands import following
 
@@ -17,12 +19,15 @@ from miml_core.commands import following
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     following.add_project_argument(parser)
     parser.add_argument("--repair", action="store_true", help="put right what can be")
+    parser.add_argument("--moved-to", type=Path, metavar="FOLDER", help="where the media are now")
 
 
 def run(args: argparse.Namespace) -> int:
     with following.open_project(args) as project:
+        found = [] if args.moved_to is None else project.relink(args.moved_to)
         problems = project.check(repair=args.repair)
-    lines = [f"{problem.sentence}{' Repaired.' if problem.repaired else ''}" for problem in problems]
-    outcome = {"problems": [asdict(problem) for problem in problems]}
+    lines = [f"Found again: {path}" for path in found]
+    lines += [f"{problem.sentence}{' Repaired.' if problem.repaired else ''}" for problem in problems]
+    outcome = {"found_again": found, "problems": [asdict(problem) for problem in problems]}
     following.say(args, outcome, "\n".join(lines) or "everything is in order")
     return 0 if all(problem.repaired for problem in problems) else 1

@@ -66,8 +66,6 @@ def _held_out(run_: dict[str, Any]) -> str:
     scores = run_["scores"]
     if "held_out_log_likelihood" not in scores:
         return f"{run_['model']}, not checked on held-out bags"
-    precision = scores.get("held_out_average_precision")
-    return (
-        f"{run_['model']}, {scores['held_out_bags']:.0f} held-out bags: log-likelihood "
-        f"{scores['held_out_log_likelihood']:.2f}" + ("" if precision is None else f", average precision {precision:.3f}")
-    )
+    likelihood, precision = scores["held_out_log_likelihood"], scores.get("held_out_average_precision")
+    told = f"{run_['model']}, {scores['held_out_bags']:.0f} held-out bags: log-likelihood {likelihood:.2f}"
+    return told if precision is None else f"{told}, average precision {precision:.3f}"

@@ -1,6 +1,7 @@
 """Compiles every numba kernel and keeps the machine code on disk, so that no first click waits for it.
 
-example:
+Example:
+
   python -m miml_core warm
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import time
 
 MODULES_WITH_KERNELS = [
@@ -24,12 +26,13 @@ MODULES_WITH_KERNELS = [
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """No arguments."""
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON, and nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     for module in MODULES_WITH_KERNELS:
         importlib.import_module(module).warm()
-    print(f"Kernels ready in {time.perf_counter() - started:.1f} s.")
+    seconds = time.perf_counter() - started
+    print(json.dumps({"seconds": seconds}) if args.json else f"Kernels ready in {seconds:.1f} s.")
     return 0

@@ -121,20 +121,14 @@ def _features(store: Store) -> Iterator[Finding]:
 
 def _counters(store: Store) -> Iterator[Finding]:
     with store.read() as connection:
-        said = connection.execute(select(func.total(bags.c.n_segments), func.total(bags.c.n_reviewed))).one()
-        alive = connection.execute(select(func.count()).select_from(segments).where(segments.c.alive)).scalar()
-        reviewed = connection.execute(
-            select(func.count())
-            .select_from(verdicts.join(segments, segments.c.id == verdicts.c.segment_id))
-            .where(segments.c.alive)
-        ).scalar()
+        wrong = counters.n_wrong(connection)
 
     def count() -> None:
         with store.write() as connection:
             counters.refresh_all(connection)
 
-    if (int(said[0]), int(said[1])) != (alive, reviewed):
-        yield Problem("counters", "The numbers of segments beside the bags are wrong.", True), count
+    if wrong:
+        yield Problem("counters", f"The numbers beside {wrong} bags (segments, reviewed, tags) are wrong.", True), count
 
 
 def _queue(store: Store) -> Iterator[Finding]:

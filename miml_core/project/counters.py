@@ -20,13 +20,18 @@ _CONTRADICTION = """
         OR (SELECT finished AND NOT rest_unknown FROM bags WHERE bags.id = predictions.bag_id)
       THEN free_probability ELSE 0 END
     """
-_OF_BAG = """
-    UPDATE bags SET
-      n_tags = (SELECT count(*) FROM tags WHERE bag_id = bags.id AND value > 0),
-      n_segments = (SELECT count(*) FROM segments WHERE bag_id = bags.id AND alive),
-      n_reviewed = (SELECT count(*) FROM segments JOIN verdicts ON segment_id = segments.id
-                    WHERE bag_id = bags.id AND alive),
+_N_TAGS = "(SELECT count(*) FROM tags WHERE bag_id = bags.id AND value > 0)"
+_N_SEGMENTS = "(SELECT count(*) FROM segments WHERE bag_id = bags.id AND alive)"
+_N_REVIEWED = """
+    (SELECT count(*) FROM segments JOIN verdicts ON segment_id = segments.id WHERE bag_id = bags.id AND alive)
+    """
+_OF_BAG = f"""
+    UPDATE bags SET n_tags = {_N_TAGS}, n_segments = {_N_SEGMENTS}, n_reviewed = {_N_REVIEWED},
       doubt = (SELECT 1 - min(probability) FROM predictions WHERE bag_id = bags.id AND NOT reviewed)
+    """
+_WRONG = f"""
+    SELECT count(*) FROM bags
+    WHERE n_tags != {_N_TAGS} OR n_segments != {_N_SEGMENTS} OR n_reviewed != {_N_REVIEWED}
     """
 _NOT_EXACT = "UPDATE features SET exact = 0"
 _SOME = "IN (SELECT value FROM json_each(:bags))"
@@ -52,3 +57,8 @@ def refresh_all(connection: Connection) -> None:
     """The same for the whole project."""
     for statement in (_REVIEWED, _CONTRADICTION, _OF_BAG):
         connection.execute(text(statement))
+
+
+def n_wrong(connection: Connection) -> int:
+    """Bags beside which another number stands than follows from the other tables."""
+    return int(connection.execute(text(_WRONG)).scalar_one())

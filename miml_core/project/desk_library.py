@@ -242,7 +242,7 @@ class LibraryDesk:
     def import_tags(self, path: str | Path, *, annotator: str | None = None) -> TagImport:
         """Tag bags from a table of files and tags (see `exchange.tags_csv`); classes that are new are added.
 
-        Each line is one act; lines that name no bag of the project, or several, are listed and left out.
+        Each bag is one act; lines that name no bag of the project, or several, are listed and left out.
         """
         return tag_table.import_tags(self.store, Path(path), self._who(annotator))
 

@@ -38,6 +38,7 @@ class JobContext:
         self.job_id = job_id
         with store.read() as connection:
             found = jobs.row(connection, job_id)
+        self.kind: str = found.kind
         self.params: dict[str, Any] = json.loads(found.params)
         self.annotator: str = found.annotator
         self.info: dict[str, Any] = {}

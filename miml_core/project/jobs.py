@@ -32,6 +32,9 @@ LANES = {
 }
 """One job at a time in each lane: one training at a time, but an export need not wait for it."""
 
+_STARTING = "starting"
+"""The message of a job whose worker has been launched but has not said anything yet."""
+
 
 def start(store: Store, kind: str, params: dict[str, Any], annotator: str) -> Job:
     """Queue a job, and launch it if its lane is free."""
@@ -80,10 +83,10 @@ def row(connection: Connection, job_id: int) -> Row[Any]:
 
 
 def cancel(store: Store, job_id: int) -> Job:
-    """Ask a job to stop; one that waits never starts."""
+    """Ask a job to stop; one that waits, or whose worker is still being loaded, never starts."""
     with store.write() as connection:
         found = row(connection, job_id)
-        if found.state == "queued":
+        if found.state == "queued" or (found.state == "running" and found.message == _STARTING):
             finish(connection, job_id, "cancelled", "cancelled before it started")
         elif found.state == "running":
             connection.execute(update(table).where(table.c.id == job_id).values(cancel=True))
@@ -163,8 +166,18 @@ def claim(connection: Connection, job_id: int) -> bool:
     connection.execute(
         update(table)
         .where(table.c.id == job_id)
-        .values(state="running", started_at=now, heartbeat=now, host=launch.HOST, pid=None, message="starting")
+        .values(state="running", started_at=now, heartbeat=now, host=launch.HOST, pid=None, message=_STARTING)
     )
+    return True
+
+
+def begin(connection: Connection, job_id: int, pid: int) -> bool:
+    """A worker is there; False when its job was cancelled while it was being loaded."""
+    found = row(connection, job_id)
+    if found.state != "running":
+        return False
+    values = {"pid": pid, "host": launch.HOST, "heartbeat": time.time(), "message": f"{found.kind} begins"}
+    connection.execute(update(table).where(table.c.id == job_id).values(**values))
     return True
 
 

@@ -17,7 +17,7 @@ from miml_core.project.fingerprint import fingerprint
 from miml_core.project.rows import Medium
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import media as table
-from miml_core.project.store import DATABASE, Store
+from miml_core.project.store import DATABASE, Store, folder_of
 
 _MADE_BY_US = ("cache", "runs", "logs", "backups")
 """Folders of a project that hold no media of a person."""
@@ -78,13 +78,16 @@ def read_file(
 
 
 def store_file(connection: Connection, facts: FileFacts) -> list[int]:
-    """Add a file and its bags; answers the new bags, none when the file is already there (perhaps elsewhere)."""
+    """Add a file and its bags; answers the new bags, none when the file is already there.
+
+    A file that was there and has moved is found again by this: its bags now belong to the file in its new place.
+    """
     medium = facts.medium
     twin = connection.execute(
         select(table).where(table.c.fingerprint == medium["fingerprint"], table.c.size == medium["size"])
     ).first()
     if twin is not None:
-        if twin.missing:
+        if twin.path != medium["path"] and not real_path(folder_of(connection), twin.path).is_file():
             _point_to(connection, twin.id, medium["path"])
         return []
     changed = connection.execute(select(table).where(table.c.path == medium["path"])).first()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +21,39 @@ _SAME_SECONDS = 0.01
 
 
 def import_tags(store: Store, path: Path, annotator: str) -> TagImport:
-    """Tag the bags that the table names, one act a line."""
-    lines = read_tags(path)
+    """Tag the bags that the table names, one act a bag: what its lines say together."""
     by_file = _bags_by_file(store)
-    n_new = _add_classes(store, lines, annotator)
-    with store.read() as connection:
-        class_ids = {name: found.id for name in _names(lines) if (found := classes.find(connection, name))}
-    left_out, tagged = [], set()
-    for line in lines:
+    left_out: list[str] = []
+    said: dict[int, TagRow] = {}
+    for line in read_tags(path):
         try:
-            bag = _find(line, by_file, store.folder, path.absolute().parent)
-            said = [[class_ids[name], 1] for name in line.present] + [[class_ids[name], -1] for name in line.absent]
-            acts.perform(store, "set_tags", {"bag": bag.id, "tags": said, "finish": line.finished}, annotator)
-            tagged.add(bag.id)
+            bag = _find(line, by_file, path.absolute().parent)
+            said[bag.id] = _together(said[bag.id], line) if bag.id in said else line
         except BagtagError as error:
             left_out.append(f"{line.where}: {error}")
-    return TagImport(len(tagged), n_new, left_out)
+    names = list(dict.fromkeys(name for line in said.values() for name in (*line.present, *line.absent)))
+    added = acts.perform(store, "add_classes", {"classes": [{"name": name} for name in names]}, annotator).created
+    with store.read() as connection:
+        class_ids = {name: found.id for name in names if (found := classes.find(connection, name))}
+    n_tagged = 0
+    for bag_id, line in said.items():
+        values = [[class_ids[name], 1] for name in line.present] + [[class_ids[name], -1] for name in line.absent]
+        try:
+            acts.perform(store, "set_tags", {"bag": bag_id, "tags": values, "finish": line.finished}, annotator)
+            n_tagged += 1
+        except BagtagError as error:
+            left_out.append(f"{line.where}: {error}")
+    return TagImport(n_tagged, len(added), left_out)
 
 
-def _names(lines: list[TagRow]) -> list[str]:
-    return list(dict.fromkeys(name for line in lines for name in (*line.present, *line.absent)))
-
-
-def _add_classes(store: Store, lines: list[TagRow], annotator: str) -> int:
-    named = [{"name": name} for name in _names(lines)]
-    return len(acts.perform(store, "add_classes", {"classes": named}, annotator).created)
+def _together(first: TagRow, second: TagRow) -> TagRow:
+    """What two lines say of the same bag; tables with a line a tag are common."""
+    present = tuple(dict.fromkeys(first.present + second.present))
+    absent = tuple(dict.fromkeys(first.absent + second.absent))
+    both = set(present) & set(absent)
+    if both:
+        raise BagtagError(f"{min(both)!r} is present by one line of the table and absent by another.")
+    return replace(first, present=present, absent=absent, finished=first.finished or second.finished)
 
 
 def _bags_by_file(store: Store) -> dict[str, list[Row[Any]]]:
@@ -58,7 +67,7 @@ def _bags_by_file(store: Store) -> dict[str, list[Row[Any]]]:
     return found
 
 
-def _find(line: TagRow, by_file: dict[str, list[Row[Any]]], folder: Path, beside: Path) -> Row[Any]:
+def _find(line: TagRow, by_file: dict[str, list[Row[Any]]], beside: Path) -> Row[Any]:
     """The one bag a line means."""
     written = line.file.replace("\\", "/")
     names = (line.file, written, str(real_path(beside, written)), Path(written).name)

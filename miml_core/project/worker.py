@@ -8,13 +8,10 @@ import sys
 import traceback
 from pathlib import Path
 
-from sqlalchemy import update
-
 from miml_core.errors import BagtagError
-from miml_core.project import jobs, launch, runs
+from miml_core.project import jobs, runs
 from miml_core.project.errors import Cancelled
 from miml_core.project.job_context import JobContext
-from miml_core.project.schema import jobs as table
 from miml_core.project.store import Store
 
 TASKS = {
@@ -32,13 +29,18 @@ def main(folder: str, job_id: int) -> int:
     """Do one job that was claimed for this process, then start what waits behind it."""
     store = Store.open(Path(folder))
     with store.write() as connection:
-        kind = jobs.row(connection, job_id).kind
-        mine = table.c.id == job_id
-        connection.execute(update(table).where(mine).values(pid=os.getpid(), host=launch.HOST))
-    context = JobContext(store, job_id)
+        wanted = jobs.begin(connection, job_id, os.getpid())
+    if wanted:
+        _work(JobContext(store, job_id))
+    jobs.look_after(store)
+    store.close()
+    return 0
+
+
+def _work(context: JobContext) -> None:
     context.start()
     try:
-        task = importlib.import_module(f"miml_core.project.tasks.{TASKS[kind]}")
+        task = importlib.import_module(f"miml_core.project.tasks.{TASKS[context.kind]}")
         result = task.run(context)
         _end(context, "done", result.pop("message", "done"), result)
     except Cancelled:
@@ -48,9 +50,6 @@ def main(folder: str, job_id: int) -> int:
     except Exception as error:  # whatever it is, a person must learn of it; the log has the rest
         traceback.print_exc()
         _end(context, "failed", f"an unexpected error: {type(error).__name__}: {error}", None)
-    jobs.look_after(store)
-    store.close()
-    return 0
 
 
 def _end(context: JobContext, state: str, message: str, result: dict[str, object] | None) -> None:

@@ -65,7 +65,39 @@ def test_from_a_folder_of_recordings_to_a_table_of_labelled_calls(
     assert status["run"]["scores"]["held_out_bags"] == 8 and status["runs"][0]["scores"] == status["run"]["scores"]
     assert main(["status", str(project)]) == 0
     assert "8 held-out bags: log-likelihood -" in capsys.readouterr().out
-    assert run(capsys, "check", project) == (0, {"problems": []})
+    assert run(capsys, "check", project) == (0, {"found_again": [], "problems": []})
+
+
+def test_moved_files_are_missed_and_found_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_recordings(tmp_path / "old", 2)
+    project = tmp_path / "project"
+    with Project.create(project) as opened:
+        opened.add_media(sorted((tmp_path / "old").iterdir()))
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert run(capsys, "status", project)[1]["progress"]["n_missing"] == 2
+    code, found = run(capsys, "check", project)
+    assert code == 1 and [problem["kind"] for problem in found["problems"]] == ["missing", "missing"]
+    code, found = run(capsys, "check", project, "--moved-to", tmp_path / "new")
+    assert code == 0 and len(found["found_again"]) == 2 and found["problems"] == []
+    assert run(capsys, "status", project)[1]["progress"]["n_missing"] == 0
+    assert run(capsys, "check", project, "--moved-to", tmp_path / "nowhere")[0] == 1
+
+
+def test_a_table_from_a_spreadsheet_in_another_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mark at the start, semicolons, umlauts, a bag on two lines, and files that are not there."""
+    write_recordings(tmp_path / "recordings", 2)
+    project = tmp_path / "project"
+    with Project.create(project) as opened:
+        opened.add_media(sorted((tmp_path / "recordings").iterdir()))
+    table = "file;tags\r\nclip_000.wav;\"Mönchsgrasmücke; Zilpzalp\"\r\nCLIP.wav;Amsel\r\nclip_000.wav;Rotkehlchen\r\n"
+    for encoding in ("utf-8-sig", "latin-1"):
+        (tmp_path / "tags.csv").write_bytes(table.encode(encoding))
+        code, done = run(capsys, "tag", project, tmp_path / "tags.csv")
+        assert code == 3 and done["n_bags"] == 1 and len(done["left_out"]) == 1 and "line 3" in done["left_out"][0]
+    with Project.open(project) as opened:
+        names = [one.name for one in opened.classes()]
+        assert sorted(names) == ["Mönchsgrasmücke", "Rotkehlchen", "Zilpzalp"], "no class of a line that was left out"
+        assert list(opened.bag(1).tags.values()) == [1, 1, 1] and opened.bag(1).finished
 
 
 def test_what_goes_wrong_is_said_on_standard_error_with_an_exit_code(
@@ -83,7 +115,7 @@ def test_what_goes_wrong_is_said_on_standard_error_with_an_exit_code(
         assert left.value.code == 2
 
 
-_ALL = ("new", "import", "segment", "tag", "train", "predict", "status", "export", "check")
+_ALL = ("new", "import", "segment", "tag", "train", "predict", "status", "export", "check", "demo", "warm")
 
 
 @pytest.mark.parametrize("command", _ALL)
@@ -92,7 +124,7 @@ def test_every_command_explains_itself_with_examples(command: str, capsys: pytes
         main([command, "--help"])
     assert left.value.code == 0
     text = capsys.readouterr().out
-    assert f"python -m miml_core {command} " in text and "--json" in text
+    assert "Example" in text and f"python -m miml_core {command}" in text and "--json" in text
 
 
 def test_check_finds_and_repairs_leftovers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,4 +133,4 @@ def test_check_finds_and_repairs_leftovers(tmp_path: Path, capsys: pytest.Captur
     code, found = run(capsys, "check", tmp_path / "p")
     assert code == 1 and found["problems"][0]["kind"] == "leftover"
     assert run(capsys, "check", tmp_path / "p", "--repair")[0] == 0
-    assert run(capsys, "check", tmp_path / "p") == (0, {"problems": []})
+    assert run(capsys, "check", tmp_path / "p") == (0, {"found_again": [], "problems": []})

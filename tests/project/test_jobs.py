@@ -215,6 +215,21 @@ def test_cancelling_takes_effect_within_two_seconds(stages: Path, forked: Forked
         assert project.check() == []
 
 
+def test_a_job_cancelled_while_its_worker_is_loaded_never_starts(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from miml_core.project import worker
+
+    monkeypatch.setattr(launch, "start_worker", lambda folder, job_id: os.getpid())
+    monkeypatch.setattr(launch, "_is_worker", lambda pid: True)
+    job = project.start_job("train")
+    assert job.state == "running"
+    assert project.cancel_job(job.id).state == "cancelled"
+    assert project.start_job("train").state == "running", "the lane is free at once"
+    assert worker.main(str(project.folder), job.id) == 0
+    assert project.job(job.id).message == "cancelled before it started"
+
+
 @pytest.mark.slow
 def test_one_training_at_a_time_and_other_lanes_need_not_wait(stages: Path, forked: Forked) -> None:
     with Project.open(_copy(stages, "export", "busy")) as project:

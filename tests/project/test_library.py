@@ -53,6 +53,18 @@ def test_moved_files_are_found_again_by_their_content(tmp_path: Path) -> None:
         assert names(project, show="missing") == ["clip_002.wav"]
 
 
+def test_importing_a_folder_finds_the_files_that_moved_there(tmp_path: Path) -> None:
+    write_recordings(tmp_path / "old", 2)
+    with Project.create(tmp_path / "project") as project:
+        project.add_media(sorted((tmp_path / "old").iterdir()))
+        project.add_class("Wren")
+        project.tag(1, 1, 1)
+        shutil.move(tmp_path / "old", tmp_path / "new")
+        assert project.add_media(sorted((tmp_path / "new").iterdir())) == []
+        assert project.media_path(1) == tmp_path / "new" / "clip_000.wav"
+        assert project.bag(1).tags == {1: 1} and len(project.media()) == 2
+
+
 def test_the_same_file_is_not_added_twice(tmp_path: Path) -> None:
     write_recordings(tmp_path / "a", 1)
     shutil.copytree(tmp_path / "a", tmp_path / "copy")

@@ -43,7 +43,7 @@ def run(context: JobContext) -> dict[str, Any]:
     chosen_rows = _still_to_do(context, chosen, used.segment_key)
     total = len(chosen)
     context.report(total - len(chosen_rows), total, "finding segments")
-    done, n_segments = total - len(chosen_rows), 0
+    done, n_bags, n_segments = total - len(chosen_rows), 0, 0
     batch = _Batch(context, used)
     try:
         for bag, found in _search(context, chosen_rows, kind, used):
@@ -52,12 +52,12 @@ def run(context: JobContext) -> dict[str, Any]:
                 context.fail(bag.name, found, bag.id)
             else:
                 batch.add(bag.id, found)
+                n_bags += 1
                 n_segments += len(found.regions)
             context.report(done, total, f"finding segments: {bag.name}")
     finally:
         batch.store()
     describing.describe_all(context)
-    n_bags = len(chosen_rows)
     return {"message": f"{n_segments} segments in {n_bags} bags", "bags": n_bags, "segments": n_segments}
 
 
