@@ -2,14 +2,25 @@
 import { classForKey, isMeantForOthers, rowFor } from "./keys.js";
 
 const boards = []; // the canvases on the page, the one used last at the end
+const LEAVING = 4000; // milliseconds after which a page that was to be left, but is still there, is used again
 
 export class Keyboard {
+  #left = 0;
+
   constructor(lifetime, board) {
     this.board = board;
     boards.push(board);
     lifetime.atEnd(() => boards.splice(boards.indexOf(board), 1));
     lifetime.listen(board.stage.node, "focus", () => this.#comeFirst());
     lifetime.listen(document, "keydown", (event) => this.#press(event));
+    lifetime.listen(document, "click", (event) => this.#follow(event), { capture: true });
+  }
+
+  /** Whoever clicked a link to another page types for that page, which may take a moment to come. */
+  #follow(event) {
+    const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement && node.href);
+    const target = link && new URL(link.href);
+    if (target?.origin === location.origin && target.pathname !== location.pathname) this.#left = Date.now();
   }
 
   #comeFirst() {
@@ -28,7 +39,7 @@ export class Keyboard {
 
   #isMine(event) {
     const { board } = this;
-    if (board.bag === null || board.mode === "preview") return false;
+    if (board.bag === null || board.mode === "preview" || Date.now() - this.#left < LEAVING) return false;
     const focused = boards.find((b) => b.stage.node.matches(":focus-within"));
     if (focused) return focused === board && !isMeantForOthers(event, board.stage.node);
     const latest = boards.filter((b) => b.mode !== "preview").at(-1);

@@ -16,11 +16,12 @@ def guide(project: Project) -> None:
 
 
 def hint(project: Project, name: str, text: str) -> None:
-    """Show a hint of a guided project until it has been read."""
+    """Show a hint of a guided project until it has been read; its place stays, so that what follows is not made anew."""
+    place = st.container()
     state = project.get_preference(_PREFERENCE) or {}
     if not state.get("on") or name in state.get("read", []):
         return
-    with st.container(key=f"hint-{name}", horizontal=True, wrap=False, vertical_alignment="center", border=True):
+    with place, st.container(key=f"hint-{name}", horizontal=True, wrap=False, vertical_alignment="center", border=True):
         st.markdown(f":material/lightbulb: {text}", width="stretch")
         st.button("Got it", key=f"hint.{name}", type="tertiary", on_click=attempt, args=(_read, project, name))
         st.button("No more hints", key=f"hint.{name}.off", type="tertiary", on_click=attempt, args=(_off, project))

@@ -147,6 +147,29 @@ def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_bac
     context.close()
 
 
+def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(chromium, server, home):
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    open_in(page, server, home)
+    with Project.open(home / "nasty" / "project") as project:
+        go(page, "Review")
+        board = Board(page)
+        board.press("ArrowRight")
+        (segment,) = board.wait("s.selected.length === 1")["selected"]
+        page.evaluate(
+            """link => {
+          link.click();
+          document.dispatchEvent(new KeyboardEvent("keydown", {key: "x", bubbles: true, cancelable: true}));
+        }""",
+            page.get_by_role("link", name="Segment", exact=True).element_handle(),
+        )
+        board.wait("s.image && s.mode === 'segment'", timeout=30)
+        page.wait_for_timeout(500)
+        assert project.segment(segment).id == segment, "it was not deleted"
+        board.press("p", "n")
+    context.close()
+
+
 def test_a_click_is_not_lost_when_the_page_is_left_at_once(chromium, server, home):
     context = chromium.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()
