@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from miml_core.media.audio import audio_info
+from miml_core.errors import BagtagError
 
 SUFFIXES = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif")
 Box = tuple[float, float, float, float]
@@ -53,7 +53,7 @@ def find_event_sets(data_dir: Path) -> list[EventSet]:
 
 def find_box_sets(data_dir: Path) -> list[BoxSet]:
     """Every boxes layout below `data_dir`/audio."""
-    folders = sorted(path for path in (data_dir / "audio").iterdir() if path.is_dir())
+    folders = sorted(path for path in (data_dir / "audio").glob("*") if path.is_dir())
     found = [_read_aoef(folder) for folder in folders] + [_read_audacity(folder) for folder in folders]
     return [one for one in found if one is not None and one.boxes]
 
@@ -62,11 +62,17 @@ def _read_events(table: Path) -> EventSet:
     recordings = {path.stem: path for path in _recordings(table.parent)}
     events: dict[Path, list[Event]] = {path: [] for path in recordings.values()}
     with table.open(newline="", encoding="utf-8-sig") as file:
-        for row in csv.DictReader(file):
-            path = recordings.get(Path(row["file"]).stem)
-            if path is not None:
+        for number, row in enumerate(csv.DictReader(file), start=2):
+            try:
+                path = recordings.get(Path(row["file"]).stem)
                 start = float(row["start_s"])
-                events[path].append(Event(start, start + float(row["duration_s"]), row["label"]))
+                event = Event(start, start + float(row["duration_s"]), row["label"])
+            except (KeyError, TypeError, ValueError) as error:
+                raise BagtagError(
+                    f"{table}, line {number}: needs file, start_s, duration_s and label ({error})."
+                ) from error
+            if path is not None:
+                events[path].append(event)
     return EventSet(table.parent.name, events)
 
 
@@ -75,7 +81,10 @@ def _read_aoef(folder: Path) -> BoxSet | None:
     recordings = {path.name: path for path in _recordings(folder)}
     best: BoxSet | None = None
     for path in sorted(folder.glob("*.json")):
-        content = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise BagtagError(f"{path} is not JSON ({error}).") from error
         data = content.get("data", {}) if isinstance(content, dict) else {}
         if not data.get("sound_events") or not data.get("recordings"):
             continue
@@ -100,7 +109,7 @@ def _read_audacity(folder: Path) -> BoxSet:
         labels = path.with_suffix(".txt")
         if labels.is_file() and (found := _audacity_boxes(labels)):
             boxes[path] = found
-    return BoxSet(folder.name, boxes, {path: [(0.0, audio_info(path).duration)] for path in boxes})
+    return BoxSet(folder.name, boxes, {})
 
 
 def _audacity_boxes(path: Path) -> list[Box]:

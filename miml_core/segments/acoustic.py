@@ -56,7 +56,7 @@ class SoundSegmentSettings:
 
 
 def background_levels(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(height, 1) level of each band's background: what it stays below for about a third of the time.
+    """(height, 1) level of each band's background: what it stays below for a third of the time.
 
     Lower than the median, so that a band that is full of song still has its background found.
     """
@@ -68,30 +68,43 @@ def background_levels(values: NDArray[np.float32]) -> NDArray[np.float32]:
 def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings) -> list[Region]:
     """Regions that stand out of the background, from left to right.
 
-    Each band is measured against its own background and smoothed; what lies above a low threshold and not far
-    below the loudest nearby is cut into pieces around peaks, so that calls part where the energy between them
-    drops, and echoes are cut off. A piece is kept when its level passes the threshold set by the sensitivity.
-    Animals repeat themselves, so a strong sound in the same band shortly before or after speaks for a faint one;
-    a much louder sound right beside it speaks against it, since echoes, overtones and fragments lie there.
+    Each band is measured against its own background and smoothed. What lies above a low threshold, and not far below
+    the loudest nearby, hangs together in pieces; echolocation calls are parted where the energy between them drops,
+    and their echoes cut off. A piece is kept when its level passes the threshold set by the sensitivity. Animals repeat
+    themselves, so a strong sound in the same band shortly before or after speaks for a faint one; a louder sound right
+    beside it speaks against it, since echoes, overtones and fragments lie there.
     """
     from miml_core.segments import acoustic_kernels as kernels
 
     calls = _CALLS[settings.calls]
     seconds = (spectrogram.grid.right - spectrogram.grid.left) / spectrogram.grid.width
-    contrast = _smoothed_contrast(spectrogram.values, calls)
-    mask = contrast > _EDGE_DB
-    nearby = _running_max(_running_max(contrast, _NEARBY_ROWS, 0), _NEARBY_COLUMNS, 1)
-    nearby -= np.float32(calls.below_nearby)
-    mask &= contrast > nearby
+    loudness = _loudness(spectrogram.values, calls)
+    mask = loudness > _amplitude(_EDGE_DB)
+    if calls.below_nearby is not None:
+        nearby = _running_max(_running_max(loudness, _NEARBY_ROWS, 0), _NEARBY_COLUMNS, 1)
+        nearby *= _amplitude(-calls.below_nearby)
+        mask &= loudness > nearby
     kernels.bridge(mask, int(settings.gap / seconds + 1e-9))
-    labels, peaks = kernels.find_peaks(contrast, mask, calls.depth)
-    kernels.trim(labels, contrast, np.maximum(calls.share_of_peak * peaks, peaks - calls.below_peak))
-    boxes, areas, runs = kernels.measure(labels, len(peaks), contrast, _RUN_COLUMNS)
-    levels = np.maximum(peaks, _RUN_OFFSET_DB + _RUN_GAIN * (runs - _RUN_OFFSET_DB))
+    labels, count = kernels.components(mask) if calls.parting is None else _parted(loudness, mask, calls.parting)
+    boxes, areas, peaks, runs = kernels.measure(labels, count, loudness, _RUN_COLUMNS)
+    levels = np.maximum(_decibels(peaks), _decibels(runs) + _RUN_DB)
     kept = _stand_out(boxes, levels, _EDGE_DB + calls.range * (1 - settings.sensitivity), calls)
     kept = kept[(areas[kept] >= _SMALLEST_AREA)]
     kept = kept[(boxes[kept, 3] - boxes[kept, 1]) * seconds >= settings.smallest_call - 1e-9]
     return [_region(labels, int(number) + 1, boxes[number]) for number in kept]
+
+
+@dataclass(frozen=True)
+class _Parting:
+    """Where one call ends and the next begins, in decibels.
+
+    depth : two peaks are two calls when the energy between them drops by this much
+    share_of_peak, below_peak : a call ends where its level falls below this share of its peak, or this far below it
+    """
+
+    depth: float
+    share_of_peak: float
+    below_peak: float
 
 
 @dataclass(frozen=True)
@@ -102,61 +115,80 @@ class _Calls:
     range : the threshold at sensitivity 0 lies this far above the lowest
     smooth_rows, smooth_columns : width of the bell that the contrast is smoothed with
     below_nearby : a pixel further below the loudest pixel nearby is outside
-    depth : two peaks are two calls when the energy between them drops by this much
-    share_of_peak, below_peak : a call ends where its level falls below this share of its peak, or this far below it
+    parting : how calls that touch are parted, if they are
     beside_columns : a louder sound at most this far away counts against a call,
     beside_from, beside_weight, beside_cap : by how much it is louder, from the first on, times the second, at most the
         third
+    again_weight : a strong sound in the same band counts for a call by this much of what it is above the threshold
     """
 
     range: float
     smooth_rows: float
     smooth_columns: float
-    below_nearby: float
-    depth: float
-    share_of_peak: float
-    below_peak: float
+    below_nearby: float | None
+    parting: _Parting | None
     beside_columns: int
     beside_from: float
     beside_weight: float
     beside_cap: float
+    again_weight: float
 
 
 _CALLS = {
     "song": _Calls(
-        range=12.0, smooth_rows=1.0, smooth_columns=1.3, below_nearby=8.5, depth=np.inf, share_of_peak=0.0,
-        below_peak=np.inf, beside_columns=8, beside_from=0.0, beside_weight=0.3, beside_cap=2.4,
+        range=11.0, smooth_rows=1.0, smooth_columns=1.5, below_nearby=8.0, parting=None,
+        beside_columns=16, beside_from=0.0, beside_weight=1 / 3, beside_cap=2.5, again_weight=1 / 3,
     ),
     "echolocation": _Calls(
-        range=23.0, smooth_rows=1.0, smooth_columns=0.6, below_nearby=22.0, depth=16.0, share_of_peak=0.5,
-        below_peak=22.0, beside_columns=40, beside_from=14.0, beside_weight=10.0, beside_cap=np.inf,
+        range=22.0, smooth_rows=1.0, smooth_columns=0.6, below_nearby=None, parting=_Parting(16.0, 0.5, 22.0),
+        beside_columns=40, beside_from=12.0, beside_weight=10.0, beside_cap=np.inf, again_weight=0.0,
     ),
 }  # fmt: skip
-_BACKGROUND_SHARE = 0.35
-_EDGE_DB = 4.5
+_BACKGROUND_SHARE = 1 / 3
+_EDGE_DB = 5.0
 _NEARBY_ROWS, _NEARBY_COLUMNS = 11, 25
-_RUN_COLUMNS, _RUN_OFFSET_DB, _RUN_GAIN = 5, 2.0, 1.3
-_SMALLEST_AREA = 8
-_AGAIN_ROWS, _AGAIN_COLUMNS, _AGAIN_WEIGHT, _AGAIN_CAP_DB = 8, 172, 0.35, 4.0
+_RUN_COLUMNS, _RUN_DB = 5, 2.0
+"""A sound that lasts this many columns counts as if it were so much louder: chance seldom lasts."""
+_SMALLEST_AREA = 16
+_AGAIN_ROWS, _AGAIN_COLUMNS, _AGAIN_CAP_DB = 10, 172, 4.0
 
 
-def _smoothed_contrast(values: NDArray[np.float32], calls: _Calls) -> NDArray[np.float32]:
-    """Decibels above the background, smoothed as amplitudes.
+def _loudness(values: NDArray[np.float32], calls: _Calls) -> NDArray[np.float32]:
+    """Amplitude in units of each band's background, smoothed.
 
     Averaged as decibels, noise keeps its deep dips; averaged as power, single loud pixels rule. Amplitudes lie
     between the two and told calls from noise best.
     """
     from miml_core.segments.acoustic_kernels import smooth
 
-    contrast = values - background_levels(values)
-    np.minimum(contrast, 100.0, out=contrast)
-    contrast *= np.float32(np.log(10) / 20)
-    np.exp(contrast, out=contrast)
-    contrast = smooth(contrast, _bell(calls.smooth_rows), _bell(calls.smooth_columns))
-    np.maximum(contrast, np.float32(1e-6), out=contrast)
-    np.log(contrast, out=contrast)
-    contrast *= np.float32(20 / np.log(10))
-    return contrast
+    loudness = values - background_levels(values)
+    np.minimum(loudness, _LOUDEST_DB, out=loudness)
+    loudness *= np.float32(np.log(10) / 20)
+    np.exp(loudness, out=loudness)
+    return smooth(loudness, _bell(calls.smooth_rows), _bell(calls.smooth_columns))
+
+
+_LOUDEST_DB = np.float32(100.0)
+
+
+def _amplitude(decibels: float) -> np.float32:
+    return np.float32(10 ** (decibels / 20))
+
+
+def _decibels(amplitudes: NDArray[np.float32]) -> NDArray[np.float32]:
+    return 20 * np.log10(np.maximum(amplitudes, np.float32(1e-6)))
+
+
+def _parted(
+    loudness: NDArray[np.float32], mask: NDArray[np.bool_], parting: _Parting
+) -> tuple[NDArray[np.int32], int]:
+    """The pieces of the mask, cut where energy drops, each down to where its own call ends."""
+    from miml_core.segments import acoustic_kernels as kernels
+
+    contrast = _decibels(loudness)
+    labels, peaks = kernels.find_peaks(contrast, mask, parting.depth)
+    kernels.trim(labels, contrast, np.maximum(parting.share_of_peak * peaks, peaks - parting.below_peak))
+    return labels, len(peaks)
 
 
 def _bell(width: float) -> NDArray[np.float32]:
@@ -188,11 +220,11 @@ def _stand_out(
     """Numbers of the pieces that pass the threshold, judged with their neighbours, from left to right."""
     from miml_core.segments.acoustic_kernels import strongest_neighbours
 
-    candidates = np.flatnonzero(levels > threshold - _AGAIN_WEIGHT * _AGAIN_CAP_DB)
+    candidates = np.flatnonzero(levels > threshold - calls.again_weight * _AGAIN_CAP_DB)
     candidates = candidates[np.argsort(boxes[candidates, 1], kind="stable")]
     own = levels[candidates]
     beside, again = strongest_neighbours(boxes[candidates], own, calls.beside_columns, _AGAIN_COLUMNS, _AGAIN_ROWS)
-    judged = own + _AGAIN_WEIGHT * np.clip(again - threshold, 0, _AGAIN_CAP_DB)
+    judged = own + calls.again_weight * np.clip(again - threshold, 0, _AGAIN_CAP_DB)
     judged -= np.clip(calls.beside_weight * (beside - own - calls.beside_from), 0, calls.beside_cap)
     return candidates[judged > threshold]
 
@@ -208,4 +240,6 @@ def warm() -> None:
 
     values = np.zeros((16, 16), dtype=np.float32)
     values[4:8, 4:12] = 30.0
-    find_sound_segments(Spectrogram(values, Grid(16, 16, 0.0, 1.0, 8000.0, 0.0), 16000), SoundSegmentSettings())
+    spectrogram = Spectrogram(values, Grid(16, 16, 0.0, 1.0, 8000.0, 0.0), 16000)
+    for rate in (22_050, 384_000):
+        find_sound_segments(spectrogram, SoundSegmentSettings.for_rate(rate))

@@ -212,15 +212,63 @@ def trim(labels, contrast, lowest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def measure(labels, count, contrast, run):  # type: ignore[no-untyped-def]
-    """Box (top, left, bottom, right), area and highest mean contrast of `run` columns of each labelled piece."""
+def components(mask):  # type: ignore[no-untyped-def]
+    """Number of the piece that each pixel of the mask belongs to (0 outside), corners included, and how many there are.
+
+    Runs of a row join the runs of the row above that they touch.
+    """
+    height, width = mask.shape
+    labels = np.zeros((height, width), dtype=np.int32)
+    parent = np.zeros(height * (width // 2 + 1) + 1, dtype=np.int32)
+    count = 0
+    for row in range(height):
+        column = 0
+        while column < width:
+            if not mask[row, column]:
+                column += 1
+                continue
+            first = column
+            while column < width and mask[row, column]:
+                column += 1
+            joined = 0
+            if row > 0:
+                for x in range(max(0, first - 1), min(width, column + 1)):
+                    if labels[row - 1, x]:
+                        other = _root(parent, labels[row - 1, x])
+                        if joined and other != joined:
+                            parent[max(joined, other)] = min(joined, other)
+                        joined = min(joined, other) if joined else other
+            if joined == 0:
+                count += 1
+                parent[count] = count
+                joined = count
+            labels[row, first:column] = joined
+    numbers = np.zeros(count + 1, dtype=np.int32)
+    used = 0
+    for k in range(1, count + 1):
+        if parent[k] == k:
+            used += 1
+            numbers[k] = used
+        else:
+            numbers[k] = numbers[_root(parent, k)]
+    for row in range(height):
+        for column in range(width):
+            if labels[row, column]:
+                labels[row, column] = numbers[labels[row, column]]
+    return labels, used
+
+
+@njit(cache=True, nogil=True)
+def measure(labels, count, loudness, run):  # type: ignore[no-untyped-def]
+    """Of each labelled piece: box (top, left, bottom, right), area, peak, and highest mean of `run` columns."""
     height, width = labels.shape
     boxes = np.empty((count, 4), dtype=np.int64)
     boxes[:, 0] = height
     boxes[:, 1] = width
     boxes[:, 2:] = 0
     areas = np.zeros(count, dtype=np.int64)
-    run_peaks = np.full(count, -np.inf)
+    peaks = np.zeros(count, dtype=np.float32)
+    run_peaks = np.zeros(count, dtype=np.float32)
     half = run // 2
     for row in range(height):
         for column in range(width):
@@ -232,12 +280,13 @@ def measure(labels, count, contrast, run):  # type: ignore[no-untyped-def]
             boxes[k, 2] = max(boxes[k, 2], row + 1)
             boxes[k, 3] = max(boxes[k, 3], column + 1)
             areas[k] += 1
+            peaks[k] = max(peaks[k], loudness[row, column])
             first, last = max(0, column - half), min(width, column + half + 1)
-            total = 0.0
+            total = np.float32(0.0)
             for other in range(first, last):
-                total += contrast[row, other]
+                total += loudness[row, other]
             run_peaks[k] = max(run_peaks[k], total / (last - first))
-    return boxes, areas, run_peaks
+    return boxes, areas, peaks, run_peaks
 
 
 @njit(cache=True, nogil=True)
@@ -274,6 +323,8 @@ def strongest_neighbours(boxes, levels, near, far, rows):  # type: ignore[no-unt
 @njit(cache=True, nogil=True)
 def bridge(mask, gap):  # type: ignore[no-untyped-def]
     """Fill, in place, runs of at most `gap` columns outside the mask between two inside it."""
+    if gap == 0:
+        return
     height, width = mask.shape
     for row in range(height):
         last = -gap - 2

@@ -15,6 +15,7 @@ from miml_core.features.acoustic import sound_feature_names
 from miml_core.features.embeddings import Embedding, PictureClip, find_embedding, register_embedding
 from miml_core.instances import InstanceSettings, describe_regions, picture_instances, sound_instances
 from miml_core.project import Project
+from miml_core.segments.regions import Region
 from tests.project.sounds import write_recordings, write_tags
 
 RATE = 22_050
@@ -47,10 +48,12 @@ def test_the_documented_example_adds_its_columns(rising):
     before, found = sound_instances(rising, 0.5, 2.0, plain), sound_instances(rising, 0.5, 2.0, settings)
     assert found.names == [*before.names, "first third", "second third", "last third"]
     np.testing.assert_array_equal(found.X[:, :-3], before.X)
-    longest = max(range(len(found.regions)), key=lambda i: found.regions[i].area)
-    np.testing.assert_allclose(found.X[longest, -3:], [-12, -6, 0], atol=1.5)
     again = describe_regions(rising, 0.5, 2.0, found.grid, found.regions, settings)
     np.testing.assert_array_equal(again, found.X)
+    left, right = (round(float(found.grid.column_at(second))) for second in (0.7, 1.3))
+    call = Region(0, left, np.ones((found.grid.height, right - left), dtype=bool))
+    (row,) = describe_regions(rising, 0.5, 2.0, found.grid, [call], settings)
+    np.testing.assert_allclose(row[-3:], [-12, -6, 0], atol=0.5)
     assert settings.feature_key != plain.feature_key and settings.segment_key == plain.segment_key
     assert InstanceSettings.from_dict(settings.to_dict()) == settings
 

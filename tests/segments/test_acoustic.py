@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from miml_core import BagtagError
-from miml_core.evaluation.media_sound import _found, _hear, _measure_boxes
+from miml_core.evaluation.media_sound import box_figures, segment_figures
 from miml_core.evaluation.sound_sets import find_box_sets, find_event_sets
 from miml_core.media.spectrogram import SpectrogramSettings, make_spectrogram
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
+from miml_core.segments.acoustic_kernels import components, measure
 
 RATE = 22_050
 
@@ -52,20 +53,94 @@ def test_silence_and_one_sample_have_no_segments():
         assert find_sound_segments(silent, SoundSegmentSettings()) == []
 
 
+def test_pieces_are_those_of_a_plain_labelling():
+    from scipy.ndimage import label
+
+    for share in (0.1, 0.4, 0.6):
+        mask = np.random.default_rng(0).random((60, 90)) < share
+        labels, count = components(mask)
+        expected, n_expected = label(mask, np.ones((3, 3)))
+        assert count == n_expected and ((labels > 0) == mask).all()
+        pairs = np.unique(np.column_stack([labels[mask], expected[mask]]), axis=0)
+        assert len(pairs) == count
+
+
+def test_pieces_are_measured():
+    labels = np.zeros((6, 12), np.int32)
+    labels[1:3, 2:9] = 1
+    labels[4, 10] = 2
+    loudness = np.where(labels > 0, 2.0, 1.0).astype(np.float32)
+    loudness[1, 4] = 7.0
+    boxes, areas, peaks, runs = measure(labels, 2, loudness, 5)
+    assert boxes.tolist() == [[1, 2, 3, 9], [4, 10, 5, 11]] and areas.tolist() == [14, 1]
+    assert peaks.tolist() == [7.0, 2.0]
+    assert runs == pytest.approx([(7 + 4 * 2) / 5, (2 + 3 * 1) / 4])
+
+
+def weather(kind, seconds=5):
+    """Sounds that are no calls."""
+    rng = np.random.default_rng(1)
+    n = seconds * RATE
+    t = np.arange(n) / RATE
+    noise = rng.standard_normal(n)
+    if kind == "steady insect":
+        return 0.02 * noise + 0.2 * np.sin(2 * np.pi * 6000 * t) * (1 + 0.2 * np.sin(2 * np.pi * 60 * t))
+    if kind == "wind":
+        low = np.cumsum(noise) - np.cumsum(noise).mean()
+        return 0.5 * low / np.abs(low).max() + 0.002 * noise
+    if kind == "clipped":
+        return np.clip(3 * noise, -1, 1)
+    drops = (rng.random(n) < 200 / RATE) * rng.exponential(0.02, n)
+    return 0.05 * noise + np.convolve(drops, rng.standard_normal(60) * np.exp(-np.arange(60) / 15), "same")
+
+
+@pytest.mark.parametrize("kind", ["steady insect", "wind", "clipped", "rain"])
+def test_weather_is_no_call(kind):
+    """At most one segment a second; a call in it is found."""
+    sound = weather(kind)
+    spectrogram = make_spectrogram(sound.astype(np.float32), RATE, SpectrogramSettings.for_rate(RATE))
+    assert len(find_sound_segments(spectrogram, SoundSegmentSettings())) <= 5
+    t = np.arange(len(sound)) / RATE
+    sound = sound + 0.3 * np.sin(2 * np.pi * 3500 * t) * ((t > 2) & (t < 2.3))
+    heard = spans(make_spectrogram(sound.astype(np.float32), RATE, SpectrogramSettings.for_rate(RATE)))
+    assert any(start < 2.1 and end > 2.2 for start, end in heard)
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 48_000, 96_000, 250_000, 384_000])
+def test_every_common_rate(rate):
+    """A call in the middle of the preset's band is found, and hardly anything else."""
+    settings = SpectrogramSettings.for_rate(rate)
+    t = np.arange(rate) / rate
+    pitch = (settings.low + min(settings.high or rate, rate / 2)) / 2
+    sound = 0.01 * np.random.default_rng(0).standard_normal(rate)
+    sound += 0.3 * np.sin(2 * np.pi * pitch * t) * ((t > 0.5) & (t < 0.52))
+    spectrogram = make_spectrogram(sound.astype(np.float32), rate, settings)
+    grid = spectrogram.grid
+    found = find_sound_segments(spectrogram, SoundSegmentSettings.for_rate(rate))
+    boxes = [region.box for region in found]
+    hits = [box for box in boxes if grid.x_at(box[1]) < 0.515 and grid.x_at(box[3]) > 0.505]
+    assert any(grid.y_at(box[2]) < pitch < grid.y_at(box[0]) for box in hits)
+    assert len(boxes) <= len(hits) + 2
+
+
+def test_clips_shorter_than_a_window():
+    for samples in (2, 50, 400):
+        sound = np.random.default_rng(0).standard_normal(samples).astype(np.float32)
+        find_sound_segments(make_spectrogram(sound, RATE, SpectrogramSettings.for_rate(RATE)), SoundSegmentSettings())
+
+
 @pytest.mark.slow
 def test_events_of_field_recordings(data_dir):
-    """A third of the recordings, to be quick; `bench-media` measures all."""
-    (recordings,) = [one for one in find_event_sets(data_dir) if one.name == "nips4bplus"]
-    paths = [path for path, events in recordings.events.items() if events][::3]
-    events = [recordings.events[path] for path in paths]
-    found, right = _found([_hear(path, some) for path, some in zip(paths, events)], events)
-    recall, precision = np.mean(found), np.mean(right)
-    assert 2 * recall * precision / (recall + precision) >= 0.88
+    """All 240. The constants were chosen among round ones with these recordings in sight, halves compared."""
+    figures = [segment_figures(one, jobs=2) for one in find_event_sets(data_dir) if one.name == "nips4bplus"]
+    if not figures:
+        pytest.skip("needs audio/nips4bplus")
+    assert figures[0]["f1"] >= 0.90
 
 
 @pytest.mark.slow
 def test_boxes_of_bats_and_of_a_spinetail(data_dir):
-    bats, spinetail = (_measure_boxes(one, lambda: None, 1) for one in find_box_sets(data_dir))
-    assert bats["boxes_overlapped_by_0.3"] >= 0.85
-    assert bats["precision"] > 0.5
-    assert spinetail["boxes_touched"] == 1.0
+    figures = {one.name: box_figures(one) for one in find_box_sets(data_dir)}
+    assert figures["bats"]["boxes_overlapped_by_0.3"] >= 0.85
+    assert figures["bats"]["precision"] > 0.55
+    assert figures["examples"]["boxes_touched"] == 1.0

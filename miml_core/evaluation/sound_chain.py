@@ -1,0 +1,181 @@
+"""From recordings to labelled segments: what tags alone lead to, and what each part of the chain costs.
+
+Recordings are cut by our segmenter and tagged with the labels of their events; ORed-LR learns from the tags, as the app
+does it by default, and names the segments given the tags (transductive). A segment's truth is the label with which it
+shares most time; none, or 'Unknown', is background. Beside it stand the commonest of a bag's tags (the baseline), the
+same without a background class, the papers' features alone, and the same with the truth put in the place of a part.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.bags import BACKGROUND, BagSet
+from miml_core.evaluation.sound_sets import Event
+from miml_core.features.acoustic import sound_feature_names
+from miml_core.instances import InstanceSettings, describe_regions, sound_instances
+from miml_core.media.audio import audio_info
+from miml_core.segments.regions import Region
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+UNKNOWN_LABEL = "Unknown"
+LEAK = 0.01
+FOLDS = 3
+N_FITS = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """One recording as the chain sees it.
+
+    Attributes
+    ----------
+    times : (n, 2)
+        Start and end of its segments, seconds.
+    X : (n, d)
+        Their extended features; the papers' come first.
+    events, event_X
+        Its true events, and the features of each, cut out over the whole band.
+    """
+
+    times: Array
+    X: Array
+    events: Sequence[Event]
+    event_X: Array
+
+
+def hear(path: Path, events: Sequence[Event]) -> Heard:
+    """Segments and features of a recording, beside its events."""
+    info = audio_info(path)
+    settings = InstanceSettings.for_rate(info.rate)
+    found = sound_instances(path, 0.0, info.duration, settings)
+    grid = found.grid
+    edges = np.array([region.box for region in found.regions], dtype=np.float64).reshape(-1, 4)
+    stripes = []
+    for event in events:
+        left = int(np.clip(np.floor(grid.column_at(event.start)), 0, grid.width - 1))
+        right = int(np.clip(np.ceil(grid.column_at(event.end)), left + 1, grid.width))
+        stripes.append(Region(0, left, np.ones((grid.height, right - left), dtype=bool)))
+    return Heard(
+        np.column_stack([grid.x_at(edges[:, 1]), grid.x_at(edges[:, 3])]),
+        found.X,
+        events,
+        describe_regions(path, 0.0, info.duration, grid, stripes, settings),
+    )
+
+
+def chain_figures(heard: Sequence[Heard], jobs: int = 1, step: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """Accuracy of the labels that tags alone lead to, with and without the truth in the place of each part."""
+    from joblib import Parallel, delayed
+
+    classes = sorted({event.label for one in heard for event in one.events} - {UNKNOWN_LABEL})
+    with_segments = [one for one in heard if len(one.X)]
+    if not classes or not with_segments:
+        for _ in range(N_FITS):
+            step()
+        return {"not_measured": "no segment lies in a recording with a named event"}
+    ours = make_bags(with_segments, classes, [one.X for one in with_segments])
+    truth = np.concatenate([segment_truth(one.times, one.events, classes) for one in with_segments])
+    n_paper = len(sound_feature_names("paper"))
+    paper = ours.replace(X=np.ascontiguousarray(ours.X[:, :n_paper]))
+    cut = make_bags(heard, classes, [one.event_X for one in heard])
+    cut_truth = np.concatenate([_event_truth(one.events, classes) for one in heard])
+    told = ours.replace(X=np.eye(len(classes) + 1)[truth][:, :-1])
+    tasks = [
+        delayed(_accuracy)(paper, truth),
+        delayed(_accuracy)(ours, truth),
+        delayed(_accuracy)(paper, truth, background=False),
+        delayed(_accuracy)(ours, truth, background=False),
+        delayed(_accuracy)(cut, cut_truth),
+        delayed(_accuracy)(told, truth),
+        delayed(_supervised)(ours, truth),
+    ]
+    found = []
+    for accuracy in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+        found.append(round(accuracy, 4))
+        step()
+    names = ("paper", "extended", "paper_without_background", "extended_without_background")
+    swaps = dict(zip(("segments", "features", "model"), found[4:]))
+    return {
+        "classes": len(classes),
+        "background_share": round(float((truth == BACKGROUND).mean()), 4),
+        "accuracy": {"majority_tag": round(float((truth == _majority(ours)).mean()), 4), **dict(zip(names, found))},
+        "with_truth_for": swaps,
+        "costs_most": max(swaps, key=lambda part: swaps[part]),
+    }
+
+
+def segment_truth(times: Array, events: Sequence[Event], classes: list[str]) -> Labels:
+    """Of each segment the class with which it shares most time; `BACKGROUND` for none of them."""
+    truth = np.full(len(times), BACKGROUND)
+    for i, (start, end) in enumerate(times):
+        shared: Counter[str] = Counter()
+        for event in events:
+            shared[event.label] += max(0.0, min(end, event.end) - max(start, event.start))
+        label, most = shared.most_common(1)[0] if shared else (UNKNOWN_LABEL, 0.0)
+        if most > 0 and label != UNKNOWN_LABEL:
+            truth[i] = classes.index(label)
+    return truth
+
+
+def _event_truth(events: Sequence[Event], classes: list[str]) -> Labels:
+    return np.array([BACKGROUND if event.label == UNKNOWN_LABEL else classes.index(event.label) for event in events])
+
+
+def make_bags(heard: Sequence[Heard], classes: list[str], X: Sequence[Array]) -> BagSet:
+    """One bag a recording, tagged with the labels of its events."""
+    tags = np.full((len(heard), len(classes)), -1)
+    for bag, one in enumerate(heard):
+        for event in one.events:
+            if event.label != UNKNOWN_LABEL:
+                tags[bag, classes.index(event.label)] = 1
+    offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in X])])
+    return BagSet(np.concatenate(X), offsets, tags, classes)
+
+
+def _accuracy(bags: BagSet, truth: Labels, *, background: bool = True) -> float:
+    """Share of the segments named right; without a background class, a bag without tags is all background."""
+    from miml_core.models.ored_lr import ORedLR
+
+    tagged = np.ones(bags.n_bags, dtype=bool) if background else np.asarray((bags.tags > 0).any(axis=1))
+    model = ORedLR(background=background, leak=LEAK).fit(bags[tagged])
+    predicted = np.full(len(truth), BACKGROUND)
+    predicted[tagged[bags.bag_of]] = _named(model.annotate(bags[tagged]), bags.n_classes)
+    return float((truth == predicted).mean())
+
+
+def _supervised(bags: BagSet, truth: Labels) -> float:
+    """The same features and tags with a model that was told the truth of other recordings, in folds."""
+    from miml_core.evaluation.benchmark import bag_folds
+    from miml_core.models.ored_lr import ORedLR
+
+    tags = bags.tags.copy()
+    named = np.flatnonzero(truth >= 0)
+    tags[bags.bag_of[named], truth[named]] = 1
+    told = bags.replace(tags=tags, labels=truth)
+    predicted = np.full(len(truth), BACKGROUND)
+    for train, test in bag_folds(bags.n_bags, FOLDS, seed=0):
+        model = ORedLR(background=True, leak=LEAK).fit(told[train])
+        predicted[bags.rows_of(test)] = _named(model.annotate(bags[test]), bags.n_classes)
+    return float((truth == predicted).mean())
+
+
+def _majority(bags: BagSet) -> Labels:
+    """For each segment the commonest of its bag's tags; background where there is none."""
+    scores = np.where(bags.tags > 0, (bags.tags > 0).sum(axis=0), 0)
+    best = np.where(scores.any(axis=1), scores.argmax(axis=1), BACKGROUND)
+    return np.asarray(best[bags.bag_of])
+
+
+def _named(probabilities: Array, n_classes: int) -> Labels:
+    best = probabilities.argmax(axis=1)
+    return np.where(best == n_classes, BACKGROUND, best)
