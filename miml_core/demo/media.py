@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -85,7 +86,9 @@ def _make_recording(place: Path, number: int, seed: int) -> _Item:
     from miml_core.demo.sounds import make_soundscape
 
     made = make_soundscape(number, seed)
-    soundfile.write(place / made.name, made.samples, RATE, subtype="PCM_16", format="WAV")
+    file = io.BytesIO()
+    soundfile.write(file, made.samples, RATE, subtype="PCM_16", format="WAV")
+    (place / made.name).write_bytes(file.getvalue())  # a full disk is told by this, not by libsndfile
     return _Item(made.name, made.labels, [Thing(event.label, event.outlines) for event in made.events])
 
 

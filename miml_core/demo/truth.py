@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
+from miml_core.exchange.base import save_file
 from miml_core.segments.outlines import fill
 
 FILE_NAME = "truth.json"
@@ -82,9 +83,8 @@ class Truth:
             name: [{"label": thing.label, "outlines": thing.outlines} for thing in things]
             for name, things in self.files.items()
         }
-        path = folder / FILE_NAME
-        path.write_text(json.dumps({"kind": self.kind, "seed": self.seed, "files": files}))
-        return path
+        content = json.dumps({"kind": self.kind, "seed": self.seed, "files": files})
+        return save_file(folder / FILE_NAME, content.encode())
 
     @classmethod
     def read(cls, folder: Path) -> Truth:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from sqlalchemy import delete, func, insert, select, text
+from sqlalchemy import ColumnElement, Integer, cast, delete, func, insert, select, text
 
+from miml_core.errors import BagtagError
 from miml_core.project import counters, jobs, media, review_lines, revisions, runs, settings
 from miml_core.project.rows import Problem
-from miml_core.project.schema import bags, features, segments, tags, verdicts
+from miml_core.project.schema import bag_predictions as blocks
+from miml_core.project.schema import bags, features, predictions, segments, tags, verdicts
 from miml_core.project.schema import media as media_table
 from miml_core.project.schema import runs as runs_table
 from miml_core.project.store import DATABASE, Store
@@ -27,7 +29,8 @@ Finding = tuple[Problem, Repair | None]
 def check(store: Store, *, repair: bool = False) -> list[Problem]:
     """All findings; with `repair`, those that could be put right say so."""
     findings: list[Problem] = []
-    for look in (_database, _references, _files, _labels, _features, _counters, _queue, _runs, _leftovers):
+    looks = (_database, _references, _files, _labels, _shapes, _features, _counters, _runs, _blocks, _queue, _leftovers)
+    for look in looks:
         for problem, mend in look(store):
             if repair and mend is not None:
                 mend()
@@ -131,10 +134,51 @@ def _counters(store: Store) -> Iterator[Finding]:
         yield Problem("counters", f"The numbers beside {wrong} bags (segments, reviewed, tags) are wrong.", True), count
 
 
+def _shapes(store: Store) -> Iterator[Finding]:
+    from miml_core.segments.regions import Region
+
+    stored = select(segments.c.number, segments.c.region, bags.c.name).join(bags, bags.c.id == segments.c.bag_id)
+    with store.read() as connection:
+        for number, region, bag_name in connection.execute(stored):
+            try:
+                Region.from_bytes(region)
+            except (BagtagError, ValueError, TypeError):
+                what = f"The shape of segment {number} of {bag_name!r} is damaged"
+                yield Problem("damaged", f"{what}; restore the latest copy in backups.", False), None
+
+
+def _blocks(store: Store) -> Iterator[Finding]:
+    """What a run stored of a bag has a number for each of its segments and classes."""
+    with store.read() as connection:
+        broken = connection.execute(
+            select(blocks.c.run_id, blocks.c.bag_id)
+            .join(runs_table, runs_table.c.id == blocks.c.run_id)
+            .where(
+                (func.length(blocks.c.posterior) * 4 != func.length(blocks.c.segment_ids) * _n_columns())
+                | (func.length(blocks.c.free_top) * 4 != func.length(blocks.c.segment_ids))
+                | (func.length(blocks.c.free_probability) * 4 != func.length(blocks.c.segment_ids))
+            )
+        ).all()
+
+    def forget() -> None:
+        with store.write() as connection:
+            for run_id, bag_id in broken:
+                connection.execute(delete(blocks).where(blocks.c.run_id == run_id, blocks.c.bag_id == bag_id))
+                connection.execute(delete(predictions).where(predictions.c.bag_id == bag_id))
+            counters.refresh_bags(connection, [bag_id for _, bag_id in broken])
+
+    if broken:
+        yield Problem("predictions", f"{len(broken)} blocks of predictions are not whole; predict again.", True), forget
+
+
+def _n_columns() -> ColumnElement[int]:
+    return func.json_array_length(runs_table.c.classes) + cast(runs_table.c.background, Integer)
+
+
 def _queue(store: Store) -> Iterator[Finding]:
     with store.read() as connection:
         current = settings.get(connection, "current_run")
-        in_step = settings.get(connection, "summarised_run") == current
+        in_step = settings.get(connection, "summarised_run") == current and review_lines.is_whole(connection)
     if current is not None and not in_step:
         problem = Problem("queue", "The review queue is not in step with the current run.", True)
         yield problem, lambda: review_lines.summarise_all(store)
@@ -143,7 +187,18 @@ def _queue(store: Store) -> Iterator[Finding]:
 def _runs(store: Store) -> Iterator[Finding]:
     jobs.look_after(store)
     with store.read() as connection:
-        known = connection.execute(select(runs_table.c.id, runs_table.c.state)).all()
+        known = connection.execute(select(runs_table.c.id, runs_table.c.state).order_by(runs_table.c.id)).all()
+        current = settings.get(connection, "current_run")
+    usable = [run.id for run in known if run.state == "done" and runs.model_path(store, run.id).is_file()]
+
+    def choose_another() -> None:
+        with store.write() as connection:
+            settings.put(connection, "current_run", usable[-1] if usable else None)
+            settings.put(connection, "summarised_run", None)
+            revisions.advance(connection, changed_topics=["runs"])
+
+    if current is not None and current not in {run.id for run in known}:
+        yield Problem("run", f"The current run, number {current}, is gone.", True), choose_another
     for run in known:
         if run.state == "done" and not runs.model_path(store, run.id).is_file():
             yield Problem("model", f"The model file of run {run.id} is missing; train again.", False), None

@@ -82,6 +82,10 @@ class LearnDesk:
         """Ask a job to stop; it has stopped within 2 s, with what it finished kept."""
         return jobs.cancel(self.store, job_id)
 
+    def stop_job_early(self, job_id: int) -> Job:
+        """Ask a training to end with what it has learnt so far: its run is kept, marked as stopped early."""
+        return jobs.stop_early(self.store, job_id)
+
     def restart_job(self, job_id: int) -> Job:
         """A new job with the same task as one that died, failed or was cancelled; it goes on where that one ended."""
         return jobs.restart(self.store, job_id)

@@ -23,5 +23,9 @@ class Busy(BagtagError):
     """Another program kept the project to itself for longer than is polite."""
 
 
+class NotSaved(Busy):
+    """The disk is full or fails: nothing of the act was stored, and it is worth trying again when that is mended."""
+
+
 class Cancelled(Exception):
     """Raised inside a job when a person asked it to stop."""

@@ -44,6 +44,7 @@ class JobContext:
         self.info: dict[str, Any] = {}
         self._done, self._of, self._message = 0, 0, found.message
         self._cancelled = threading.Event()
+        self._enough = threading.Event()
         self._over = threading.Event()
         self._n_failures = 0
         self._phase: float | None = None
@@ -73,6 +74,11 @@ class JobContext:
     def cancelled(self) -> bool:
         return self._cancelled.is_set()
 
+    @property
+    def enough(self) -> bool:
+        """A person wants what has been learnt so far, not more."""
+        return self._enough.is_set()
+
     def tell(self, text: str) -> None:
         """A line for the job's log."""
         with self.store.write() as connection:
@@ -89,7 +95,7 @@ class JobContext:
                 connection.exec_driver_sql("UPDATE bags SET error = ? WHERE id = ?", (reason, bag_id))
 
     def fit_progress(self, step: int, of: int, info: Mapping[str, float]) -> bool:
-        """The `progress` of a model's fit: keeps the curves of its last phase, and cancels."""
+        """The `progress` of a model's fit: keeps the curves of its last phase, cancels, and answers whether it is enough."""
         if info.get("phase") != self._phase:
             self._phase = info.get("phase")
             self.info["curves"] = {}
@@ -103,7 +109,7 @@ class JobContext:
             if len(curve) > _MOST_POINTS:
                 del curve[1::2]
         self.report(step, of, "choosing the strength of regularisation" if self._phase == 0 else "training")
-        return False
+        return self.enough
 
     def flush(self) -> None:
         """Write progress now."""
@@ -129,8 +135,10 @@ class JobContext:
                 .values(heartbeat=time.time(), done=self._done, total=self._of, message=self._message, info=info)
             )
             state = connection.execute(
-                select(table.c.cancel, table.c.state).where(table.c.id == self.job_id)
+                select(table.c.cancel, table.c.state, table.c.params).where(table.c.id == self.job_id)
             ).first()
+        if state is not None and json.loads(state.params).get(jobs.STOP_EARLY):
+            self._enough.set()
         if state is None or state.cancel or state.state != "running":
             self._cancelled.set()
 

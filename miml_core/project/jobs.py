@@ -32,6 +32,9 @@ LANES = {
 }
 """One job at a time in each lane: one training at a time, but an export need not wait for it."""
 
+STOP_EARLY = "stop_early"
+"""Set in the parameters of a running training that is to end with what it has."""
+
 _STARTING = "starting"
 """The message of a job whose worker has been launched but has not said anything yet."""
 
@@ -93,13 +96,26 @@ def cancel(store: Store, job_id: int) -> Job:
     return one(store, job_id)
 
 
+def stop_early(store: Store, job_id: int) -> Job:
+    """Ask a training to end with what it has learnt so far; one that has not begun has nothing to keep."""
+    with store.write() as connection:
+        found = row(connection, job_id)
+        if found.kind != "train":
+            raise BagtagError("Only a training can be ended with what it has so far; other work keeps it anyhow.")
+        if found.state == "running" and found.message != _STARTING:
+            params = json.dumps({**json.loads(found.params), STOP_EARLY: True})
+            connection.execute(update(table).where(table.c.id == job_id).values(params=params))
+            return _job(row(connection, job_id))
+    return cancel(store, job_id)
+
+
 def restart(store: Store, job_id: int) -> Job:
     """The same task again, as a new job; what the first one finished is not done twice."""
     with store.read() as connection:
         found = row(connection, job_id)
     if found.state in ("queued", "running"):
         raise BagtagError(f"Job {job_id} is still {found.state}.")
-    params = {key: value for key, value in json.loads(found.params).items() if key != "again"}
+    params = {key: value for key, value in json.loads(found.params).items() if key not in ("again", STOP_EARLY)}
     return start(store, found.kind, params, found.annotator)
 
 

@@ -126,6 +126,21 @@ def summarise(connection: Connection) -> None:
         index.create(connection, checkfirst=True)
 
 
+def is_whole(connection: Connection) -> bool:
+    """Does every bag that the current run spoke of have its lines, and every queue its index?"""
+    run = current_run(connection)
+    names = set(connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'index'")).scalars())
+    bare = text(
+        """
+        SELECT 1 FROM bag_predictions JOIN bags ON bags.id = bag_predictions.bag_id
+        WHERE run_id = :run AND n_segments > 0
+          AND NOT EXISTS (SELECT 1 FROM predictions WHERE predictions.bag_id = bags.id)
+        """
+    )
+    lacking = run is not None and connection.execute(bare, {"run": run.id}).first() is not None
+    return not lacking and {str(index.name) for index in _INDEXES} <= names
+
+
 def write_lines(connection: Connection, run: Row[Any] | None, bag_ids: Sequence[int]) -> None:
     """Lines are changed in place: their order in the random sample, and its index, stay what they were."""
     chosen = {"bags": json.dumps(list(bag_ids))}

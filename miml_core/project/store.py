@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from miml_core.errors import BagtagError
 from miml_core.project import migrate
-from miml_core.project.errors import Busy
+from miml_core.project.errors import Busy, NotSaved
 
 DATABASE = "project.db"
 APPLICATION_ID = 0x42414754
@@ -33,6 +33,7 @@ _PATIENCE = 4
 """How many times a writer waits `_POLITE_SECONDS` before it gives up."""
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_NOT_SAVED = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _BUSY_SENTENCE = "Another program keeps the project in {where} to itself; try again in a moment."
 _READ_ONLY_SENTENCE = (
     "The project in {where} cannot be written: the folder or the file is read-only. "
@@ -259,6 +260,8 @@ def _in_words(path: Path) -> Iterator[None]:
         yield
     except (DBAPIError, sqlite3.Error) as error:
         code = _code(error)
+        if code in _NOT_SAVED:
+            raise NotSaved(_SENTENCES[code].format(where=repr(str(path.parent)))) from error
         if code in _BUSY:
             raise Busy(_SENTENCES[code].format(where=repr(str(path.parent)))) from error
         if code in _SENTENCES:

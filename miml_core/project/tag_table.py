@@ -12,6 +12,7 @@ from sqlalchemy import Row, select
 from miml_core.errors import BagtagError
 from miml_core.exchange.tags_csv import TagRow, read_tags
 from miml_core.project import acts, classes
+from miml_core.project.errors import Busy
 from miml_core.project.media import real_path
 from miml_core.project.rows import TagImport
 from miml_core.project.schema import bags, media
@@ -41,6 +42,8 @@ def import_tags(store: Store, path: Path, annotator: str) -> TagImport:
         try:
             acts.perform(store, "set_tags", {"bag": bag_id, "tags": values, "finish": line.finished}, annotator)
             n_tagged += 1
+        except Busy:
+            raise
         except BagtagError as error:
             left_out.append(f"{line.where}: {error}")
     return TagImport(n_tagged, len(added), left_out)

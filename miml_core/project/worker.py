@@ -47,6 +47,8 @@ def _work(context: JobContext) -> None:
         _end(context, "cancelled", "cancelled", None)
     except BagtagError as error:
         _end(context, "failed", str(error), None)
+    except OSError as error:
+        _end(context, "failed", f"A file could not be read or written: {error}.", None)
     except Exception as error:  # whatever it is, a person must learn of it; the log has the rest
         traceback.print_exc()
         _end(context, "failed", f"an unexpected error: {type(error).__name__}: {error}", None)

@@ -1,6 +1,7 @@
 """The demo project: complete after any interruption, and neither trivial nor too hard for the default model."""
 
 import json
+import signal
 import time
 from collections import Counter
 
@@ -65,6 +66,22 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BagtagError, match="could not be made"):
         make_demo(tmp_path / "file" / "demo", count=1)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on the size of files")
+@pytest.mark.parametrize("kind", ["sound", "picture"])
+def test_a_disk_without_room_is_told(tmp_path, kind):
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(BagtagError, match="could not be made"):
+            make_demo(tmp_path / "demo", kind, count=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    make_demo(tmp_path / "demo", kind, count=1, train=False).close()
 
 
 def test_score_needs_a_demo(tmp_path):

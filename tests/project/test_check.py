@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from miml_core.project import Project
 from tests.project.test_history import state
 
@@ -52,6 +54,37 @@ def test_a_label_without_its_tag_gets_the_tag(small: Project) -> None:
     assert kinds(small, repair=True) == ["labels"]
     assert small.bag(1).tags == {2: 1} and small.segment(1).label == 2
     assert kinds(small) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        ("DELETE FROM predictions WHERE bag_id = 2", ["queue"]),
+        ("DROP INDEX review_least_sure", ["queue"]),
+        ("UPDATE bag_predictions SET posterior = x'00' WHERE bag_id = 1", ["predictions"]),
+        ("UPDATE bag_predictions SET free_top = x'00' WHERE bag_id = 1", ["predictions"]),
+        ("UPDATE meta SET value = '99' WHERE key = 'current_run'", ["run", "queue"]),
+    ],
+)
+def test_predictions_that_do_not_fit_together_are_put_right(predicted: Project, damage: str, found: list[str]) -> None:
+    predicted.correct(1, 2)
+    _with_model_file(predicted)
+    said = state(predicted)
+    queue = [item.segment_id for item in predicted.review_queue(limit=100)]
+    break_it(predicted, damage)
+    assert kinds(predicted) == found
+    assert all(problem.repaired for problem in predicted.check(repair=True))
+    assert kinds(predicted) == []
+    now = state(predicted)
+    assert all(now[table] == said[table] for table in ("tags", "verdicts", "segments", "classes"))
+    left = [item.segment_id for item in predicted.review_queue(limit=100)]
+    assert left == (queue if found != ["predictions"] else [segment for segment in queue if segment > 5])
+
+
+def test_a_damaged_shape_is_named(small: Project) -> None:
+    break_it(small, "UPDATE segments SET region = x'0102' WHERE id = 3")
+    (problem,) = small.check(repair=True)
+    assert problem.kind == "damaged" and not problem.repaired and "segment 3 of 'clip 0.wav'" in problem.sentence
 
 
 def test_missing_files_and_models_are_reported(predicted: Project) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy import select
 
 from miml_core.errors import BagtagError
 from miml_core.project import Project
+from miml_core.project.errors import NotSaved
 from miml_core.project.schema import edits
 from tests.project import processes
 from tests.project.conftest import add_bags
@@ -140,6 +141,19 @@ def test_a_full_disk_says_so_and_breaks_nothing(small: Project) -> None:
     assert small.check() == []
     small.tag(2, 2)
     assert small.bag(2).tags == {2: 1}
+
+
+def test_a_full_disk_ends_the_import_of_a_table(small: Project) -> None:
+    """It is no fault of the line that could not be stored, and the next line would fare no better."""
+    table = small.folder / "tags.csv"
+    many = "".join(f"clip 0.wav,{'x' * 90}{number}\n" for number in range(900))
+    table.write_text(f"file,tags\nclip 0.wav,Wren\nclip 1.wav,Robin\n{many}")
+    _limit_pages(small, 0)
+    with pytest.raises(NotSaved, match="is full"):
+        small.import_tags(table)
+    _limit_pages(small, 1_000_000)
+    assert small.check() == []
+    assert small.import_tags(table).n_bags == 2
 
 
 def _limit_pages(project: Project, more: int) -> None:

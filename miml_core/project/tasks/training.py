@@ -47,6 +47,7 @@ def run(context: JobContext) -> dict[str, Any]:
     warm = _warm_start(context, earlier, name, index) if context.params.get("warm_start", True) else None
     learn_from, chosen = bagset.choose(bags, index, _spoken_of(bags))
     _fit(model, learn_from, context, warm)
+    ended = runs.STOPPED_EARLY if context.enough else ""
     context.report(0, 0, "saving the model")
     path = runs.model_path(context.store, run_id)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,10 +58,12 @@ def run(context: JobContext) -> dict[str, Any]:
     predictions.write(
         context.store, run_id, index, answers, tick=lambda done, of: context.report(done, of, "storing predictions")
     )
-    _finish(context, run_id, time.monotonic() - began, model.has_background)
+    _finish(context, run_id, time.monotonic() - began, model.has_background, ended)
     review_lines.summarise_all(
         context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
     )
+    if context.enough:
+        return {"message": f"run {run_id} is ready, {runs.STOPPED_EARLY}", "run": run_id}
     told = _compare(context, run_id, model, learn_from, chosen)
     return {"message": f"run {run_id} is ready{told}", "run": run_id}
 
@@ -96,7 +99,7 @@ def _begin(
         )
 
 
-def _finish(context: JobContext, run_id: int, seconds: float, background: bool) -> None:
+def _finish(context: JobContext, run_id: int, seconds: float, background: bool, message: str) -> None:
     curves = {name: values for name, values in context.info.get("curves", {}).items() if values}
     with context.store.write() as connection:
         scores = {name: values[-1] for name, values in curves.items()}
@@ -108,6 +111,7 @@ def _finish(context: JobContext, run_id: int, seconds: float, background: bool) 
             state="done",
             seconds=seconds,
             background=background,
+            message=message,
             curves=json.dumps(curves),
             scores=json.dumps(scores),
         )
