@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
+from miml_core.errors import BagtagError
 from miml_core.project import bags, counters, features, history, revisions, segments, settings
 from miml_core.project.errors import Gone
 from miml_core.project.rows import ResegmentPreview
@@ -258,7 +259,10 @@ def _try(store: Store, bag_id: int, used: InstanceSettings) -> list[str]:
             bag = bags.row(connection, bag_id)
         except Gone:
             return []
-        instances = find_instances(connection, store.folder, bag, used)
+        try:
+            instances = find_instances(connection, store.folder, bag, used)
+        except BagtagError:
+            return []  # its segments cannot be found anew, and stay
         lost = _lost_labels(connection, make_plan(connection, bag_id, instances).gone)
     return [f"{bag.name}: {each}" for each in lost]
 

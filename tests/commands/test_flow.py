@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from miml_core.__main__ import main
+from miml_core.commands import following
 from miml_core.project import Project
+from tests.project.conftest import row_of_boxes
 from tests.project.sounds import write_recordings, write_tags
 
 
@@ -68,6 +73,28 @@ def test_from_a_folder_of_recordings_to_a_table_of_labelled_calls(
     assert run(capsys, "check", project) == (0, {"found_again": [], "problems": []})
 
 
+def test_labels_that_new_segments_would_take_along_are_told_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_recordings(tmp_path / "recordings", 1)
+    project = tmp_path / "project"
+    started: list[Any] = []
+    monkeypatch.setattr(following, "do_job", lambda *args: started.append(args[2:]) or 0)
+    with Project.create(project, annotator="Ann") as opened:
+        opened.add_media(sorted((tmp_path / "recordings").iterdir()))
+        opened.add_class("Wren")
+        opened.store_instances(1, row_of_boxes(1))
+        opened.correct(1, 1)
+    assert run(capsys, "segment", project)[0] == 0 and len(started) == 1, "what is up to date is not at risk"
+    code, told = run(capsys, "segment", project, "--again")
+    assert code == 1 and "clip_000.wav: segment 1 (Wren)" in told["error"] and len(started) == 1
+    code, seen = run(capsys, "segment", project, "--again", "--preview")
+    assert code == 0 and seen["lost"] == ["clip_000.wav: segment 1 (Wren)"] and len(started) == 1
+    assert run(capsys, "segment", project, "--again", "--yes")[0] == 0 and len(started) == 2
+    (tmp_path / "recordings" / "clip_000.wav").unlink()
+    assert run(capsys, "segment", project, "--again")[0] == 0, "what cannot be read stays as it is"
+
+
 def test_moved_files_are_missed_and_found_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_recordings(tmp_path / "old", 2)
     project = tmp_path / "project"
@@ -116,6 +143,20 @@ def test_what_goes_wrong_is_said_on_standard_error_with_an_exit_code(
 
 
 _ALL = ("new", "import", "segment", "tag", "train", "predict", "status", "export", "check", "demo", "warm")
+
+
+@pytest.mark.parametrize("command", _ALL)
+def test_the_examples_are_commands(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As printed, up to what follows two spaces or a pipe."""
+    module = importlib.import_module(f"miml_core.commands.{'import_' if command == 'import' else command}")
+    understood: list[Any] = []
+    monkeypatch.setattr(module, "run", lambda args: understood.append(args) or 0)
+    lines = [line.strip() for line in str(module.__doc__).splitlines()]
+    examples = [line for line in lines if line.startswith("python -m miml_core ")]
+    for example in examples:
+        words = shlex.split(re.split(r"  | \|", example)[0])
+        assert main(words[3:]) == 0
+    assert len(understood) == len(examples) > 0
 
 
 @pytest.mark.parametrize("command", _ALL)
