@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from miml_core.features.acoustic import FeatureSet, sound_feature_names, sound_features
 from miml_core.features.embeddings import PictureClip, SoundClip, embed, find_embedding
 from miml_core.features.visual import picture_feature_names, picture_features
-from miml_core.media.audio import Channel, read_audio
+from miml_core.media.audio import Channel
 from miml_core.media.grid import Grid
 from miml_core.media.image import Picture, open_image
-from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings, make_spectrogram
+from miml_core.media.sound_blocks import SoundBlock, SoundWindow
+from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
 from miml_core.segments.learned import LearnedSegmenter
 from miml_core.segments.regions import Region, resample
@@ -138,10 +139,19 @@ class Instances:
 
 
 def sound_instances(path: str | Path, start: float, end: float, settings: InstanceSettings) -> Instances:
-    """Segments, found by the settings' segmenter, and features of one window (seconds) of a sound file."""
-    samples, spectrogram = _heard(path, start, end, settings)
-    regions = find_segments(spectrogram, settings)
-    return Instances(spectrogram.grid, regions, *_described_sound(samples, spectrogram, regions, settings))
+    """Segments, found by the settings' segmenter, and features of one window (seconds) of a sound file.
+
+    A long window is gone through block by block, so that an hour takes no more memory than some minutes; a call that
+    lies across the edge of a block becomes two segments.
+    """
+    sound = SoundWindow.of(path, start, end, settings.spectrogram, settings.channel)
+    regions: list[Region] = []
+    rows = [np.empty((0, len(_sound_names(settings))))]
+    for block in sound.blocks():
+        found = find_segments(block.spectrogram, settings)
+        rows.append(_describe_sound(block, found, settings))
+        regions += [Region(region.top, region.left + block.left, region.mask) for region in found]
+    return Instances(sound.grid, regions, np.concatenate(rows), _sound_names(settings))
 
 
 def find_segments(spectrogram: Spectrogram, settings: InstanceSettings) -> list[Region]:
@@ -168,10 +178,16 @@ def describe_regions(
     grid : Grid
         The grid the regions were made on; where the settings now give another, they are carried over.
     """
-    samples, spectrogram = _heard(path, start, end, settings)
-    if spectrogram.grid != grid:
-        regions = [_carried_over(region, grid, spectrogram.grid) for region in regions]
-    return _described_sound(samples, spectrogram, regions, settings)[0]
+    sound = SoundWindow.of(path, start, end, settings.spectrogram, settings.channel)
+    if sound.grid != grid:
+        regions = [_carried_over(region, grid, sound.grid) for region in regions]
+    owners = np.array([_block_of(region, sound.block_columns) for region in regions], dtype=np.int64)
+    X = np.empty((len(regions), len(_sound_names(settings))))
+    for number in np.unique(owners):
+        block = sound.block(int(number))
+        mine = [int(i) for i in np.flatnonzero(owners == number)]
+        X[mine] = _describe_sound(block, [_part_in(block, regions[i]) for i in mine], settings)
+    return X
 
 
 def picture_instances(path: str | Path, settings: InstanceSettings) -> Instances:
@@ -201,21 +217,34 @@ def _carried_over(region: Region, old: Grid, new: Grid) -> Region:
     return Region(row, column, np.ones((1, 1), dtype=bool))
 
 
-def _heard(
-    path: str | Path, start: float, end: float, settings: InstanceSettings
-) -> tuple[NDArray[np.float32], Spectrogram]:
-    samples, rate = read_audio(path, start, end - start, settings.channel)
-    return samples, make_spectrogram(samples, rate, settings.spectrogram, start)
+def _block_of(region: Region, columns: int) -> int:
+    """Number of the block, of so many columns, that holds the middle of a region."""
+    filled = np.flatnonzero(region.mask.any(axis=0))
+    return int((region.left + filled[len(filled) // 2]) // columns)
 
 
-def _described_sound(
-    samples: NDArray[np.float32], spectrogram: Spectrogram, regions: Sequence[Region], settings: InstanceSettings
-) -> tuple[NDArray[np.float64], list[str]]:
-    X, names = sound_features(spectrogram, regions, settings.feature_set), sound_feature_names(settings.feature_set)
+def _part_in(block: SoundBlock, region: Region) -> Region:
+    """The part of a region that lies in a block, on the block's own grid; one pixel at its end where there is none."""
+    width = block.spectrogram.grid.width
+    first, last = max(block.left, region.left), min(block.left + width, region.left + region.mask.shape[1])
+    mask = region.mask[:, first - region.left : max(first, last) - region.left]
+    rows = np.flatnonzero(mask.any(axis=1))
+    if not len(rows):
+        return Region(region.top, width - 1, np.ones((1, 1), dtype=bool))
+    return Region(region.top + int(rows[0]), first - block.left, mask[rows[0] : rows[-1] + 1])
+
+
+def _sound_names(settings: InstanceSettings) -> list[str]:
+    names = sound_feature_names(settings.feature_set)
+    return names if settings.embedding is None else [*names, *find_embedding(settings.embedding, "sound").names]
+
+
+def _describe_sound(block: SoundBlock, regions: Sequence[Region], settings: InstanceSettings) -> NDArray[np.float64]:
+    X = sound_features(block.spectrogram, regions, settings.feature_set)
     if settings.embedding is None:
-        return X, names
-    more = embed(settings.embedding, SoundClip(samples, spectrogram.rate, spectrogram, regions))
-    return np.concatenate([X, more], axis=1), [*names, *find_embedding(settings.embedding, "sound").names]
+        return X
+    clip = SoundClip(block.samples, block.spectrogram.rate, block.spectrogram, regions)
+    return np.concatenate([X, embed(settings.embedding, clip)], axis=1)
 
 
 def _described_picture(

@@ -90,6 +90,14 @@ def read_audio(
     return samples, rate
 
 
+def window_frames(path: str | Path, start: float, duration: float) -> tuple[int, int, int]:
+    """Rate, first frame and number of frames of a window of a recording, cut at the end of the file; no decoding."""
+    path = Path(path)
+    with _open(path) as sound:
+        rate = int(sound.samplerate)
+        return rate, *_window_frames(path, sound.frames, rate, start, duration)
+
+
 def cut_windows(
     duration: float, length: float, overlap: float = 0.0, remainder: Literal["keep", "drop", "merge"] = "keep"
 ) -> list[tuple[float, float]]:

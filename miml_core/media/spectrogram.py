@@ -163,20 +163,27 @@ def make_spectrogram(
         values = _levels(power)
         if settings.normalisation == "band":
             values -= np.median(values, axis=1, keepdims=True)
-    height, width = values.shape
-    return Spectrogram(
-        values,
-        Grid(
-            width=width,
-            height=height,
-            left=start,
-            right=start + width * layout.hop / rate,
-            top=layout.top,
-            bottom=layout.bottom,
-            scale=settings.scale,
-        ),
-        rate,
+    return Spectrogram(values, spectrogram_grid(len(samples), rate, settings, start), rate)
+
+
+def spectrogram_grid(n_samples: int, rate: int, settings: SpectrogramSettings, start: float = 0.0) -> Grid:
+    """The grid that the spectrogram of so many samples has."""
+    layout = _layout(rate, settings)
+    width = -(-n_samples // layout.hop)
+    return Grid(
+        width=width,
+        height=settings.mel_bands if settings.scale == "mel" else layout.last_bin - layout.first_bin,
+        left=start,
+        right=start + width * layout.hop / rate,
+        top=layout.top,
+        bottom=layout.bottom,
+        scale=settings.scale,
     )
+
+
+def hop_samples(rate: int, settings: SpectrogramSettings) -> int:
+    """Samples a column."""
+    return _layout(rate, settings).hop
 
 
 @dataclass(frozen=True)
