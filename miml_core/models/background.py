@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
-from miml_core.posterior import bag_posterior, tag_probabilities
+from miml_core.posterior import tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def background_shift(log_prior: Array, bags: BagSet, *, leak: float, most: float
 
     def share(shift: float) -> float:
         lowered = lower_background(rows, shift)
-        return float(bag_posterior(lowered, kept.offsets, kept.tags, leak=leak).probabilities[:, -1].mean())
+        return float(training_posterior(lowered, kept, leak=leak).probabilities[:, -1].mean())
 
     if share(0.0) <= limit:
         return 0.0
