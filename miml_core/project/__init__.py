@@ -6,6 +6,14 @@ method returns.
 
 from miml_core.project.errors import CannotUndo, Gone, NeedsConfirmation, ProjectTooNew
 from miml_core.project.project import Project
+from miml_core.project.review_rows import (
+    Prediction,
+    ResegmentPreview,
+    ReviewItem,
+    SampleAccuracy,
+    TagReason,
+    TagSuggestion,
+)
 from miml_core.project.rows import (
     Bag,
     BagPage,
@@ -16,17 +24,11 @@ from miml_core.project.rows import (
     JobFailure,
     Medium,
     News,
-    Prediction,
     Problem,
     Progress,
-    ResegmentPreview,
-    ReviewItem,
     Run,
-    SampleAccuracy,
     Segment,
     TagImport,
-    TagReason,
-    TagSuggestion,
 )
 
 __all__ = [

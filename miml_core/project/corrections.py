@@ -12,7 +12,7 @@ from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project import bags, classes, predictions, segments, tags
 from miml_core.project.changes import Changes
-from miml_core.project.rows import Prediction
+from miml_core.project.review_rows import Prediction
 from miml_core.project.schema import segments as segments_table
 from miml_core.project.schema import verdicts
 

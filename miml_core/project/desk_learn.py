@@ -21,16 +21,8 @@ from miml_core.project import (
     segmenter_lessons,
 )
 from miml_core.project.answers import Answers
-from miml_core.project.rows import (
-    Job,
-    JobFailure,
-    ResegmentPreview,
-    ReviewItem,
-    Run,
-    SampleAccuracy,
-    TagReason,
-    TagSuggestion,
-)
+from miml_core.project.review_rows import ResegmentPreview, ReviewItem, SampleAccuracy, TagReason, TagSuggestion
+from miml_core.project.rows import Job, JobFailure, Run
 from miml_core.project.segmenter_lessons import SegmenterLessons
 from miml_core.project.store import Store
 

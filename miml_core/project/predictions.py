@@ -18,7 +18,7 @@ from miml_core.project import classes, revisions, settings, tags
 from miml_core.project.answers import Answers, ask
 from miml_core.project.bagset import BagSetIndex, load
 from miml_core.project.review_lines import in_short_turns, lines_of, write_lines
-from miml_core.project.rows import Prediction, TagSuggestion
+from miml_core.project.review_rows import Prediction, TagSuggestion
 from miml_core.project.run_blocks import STORED, block_of, columns_of, current_run, posterior_of
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.store import Store

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, func, select, text
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project import run_blocks, settings
-from miml_core.project.rows import ReviewItem, SampleAccuracy
+from miml_core.project.review_rows import ReviewItem, SampleAccuracy
 from miml_core.project.schema import bag_predictions as blocks
 from miml_core.project.schema import predictions as table
 from miml_core.project.schema import verdicts

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.project import run_blocks, tags
-from miml_core.project.rows import TagReason
+from miml_core.project.review_rows import TagReason
 from miml_core.project.run_blocks import Columns
 from miml_core.project.schema import segments, verdicts
 from miml_core.review.reasons import best_segment

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from miml_core.errors import BagtagError
 from miml_core.project import bags, counters, features, history, revisions, segments, settings
 from miml_core.project.errors import Gone
-from miml_core.project.rows import ResegmentPreview
+from miml_core.project.review_rows import ResegmentPreview
 from miml_core.project.schema import bag_predictions, verdicts
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import predictions as predictions_table

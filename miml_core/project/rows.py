@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from miml_core.project.review_rows import Prediction
+
 Ring = list[tuple[float, float]]
 """A closed line in real units, (seconds, hertz) or original pixels; several fill by the even-odd rule (holes)."""
 
@@ -117,24 +119,6 @@ class Progress:
     n_segments: int
     n_reviewed: int
     n_predicted: int
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What the current run says of a segment."""
-
-    run_id: int
-    probabilities: dict[int, float]
-    """Class id (or BACKGROUND) -> probability given the bag's tags and corrections; adds up to 1."""
-    top: int
-    probability: float
-    margin: float
-    """Probability of the first minus that of the second."""
-    free_top: int
-    """What the model would say if it knew no tags."""
-    free_probability: float
-    contradicts: bool
-    """`free_top` is a class that the bag is tagged as not having."""
 
 
 @dataclass(frozen=True)
@@ -286,42 +270,6 @@ class Job:
 
 
 @dataclass(frozen=True)
-class ReviewItem:
-    """A segment worth looking at."""
-
-    segment_id: int
-    bag_id: int
-    score: float
-    """What it was ordered by."""
-
-
-@dataclass(frozen=True)
-class SampleAccuracy:
-    """Honest accuracy: of a random sample of segments, the share whose prediction a person found right."""
-
-    n: int
-    n_right: int
-    accuracy: float | None
-    low: float
-    high: float
-    """95 % Wilson interval."""
-
-
-@dataclass(frozen=True)
-class ResegmentPreview:
-    """What finding segments anew would do to the work of people."""
-
-    n_bags: int
-    n_kept_as_drawn: int
-    """Drawn and edited segments: always kept."""
-    n_reviewed: int
-    n_at_risk: int
-    """Reviewed automatic segments whose label is lost unless a new segment overlaps them enough."""
-    lost: list[str]
-    """Sentences for the bags tried with the new settings; empty when only counted."""
-
-
-@dataclass(frozen=True)
 class Problem:
     """One finding of `check`."""
 
@@ -329,27 +277,6 @@ class Problem:
     sentence: str
     repairable: bool
     repaired: bool = False
-
-
-@dataclass(frozen=True)
-class TagSuggestion:
-    """A tag the current model would give."""
-
-    class_id: int
-    probability: float
-
-
-@dataclass(frozen=True)
-class TagReason:
-    """The segment that explains best why a bag has a tag, by the current run."""
-
-    class_id: int
-    segment_id: int
-    probability: float
-    """Of the class, given the bag's tags and corrections."""
-    concept: int = 1
-    n_concepts: int = 1
-    """Which sub-concept of the class the segment shows, counted from 1, and of how many; 1 of 1 for most models."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, Row, insert, select, update
 from miml_core.bags import BACKGROUND
 from miml_core.project import media, predictions, settings
 from miml_core.project.errors import Gone
-from miml_core.project.rows import Prediction, Ring, Segment
+from miml_core.project.review_rows import Prediction
+from miml_core.project.rows import Ring, Segment
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import grids, verdicts
 from miml_core.project.schema import segments as table
