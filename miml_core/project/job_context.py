@@ -95,7 +95,7 @@ class JobContext:
                 connection.exec_driver_sql("UPDATE bags SET error = ? WHERE id = ?", (reason, bag_id))
 
     def fit_progress(self, step: int, of: int, info: Mapping[str, float]) -> bool:
-        """The `progress` of a model's fit: keeps the curves of its last phase, cancels, and answers whether it is enough."""
+        """The `progress` of a fit: keeps the curves of its last phase, cancels, and answers whether it is enough."""
         if info.get("phase") != self._phase:
             self._phase = info.get("phase")
             self.info["curves"] = {}

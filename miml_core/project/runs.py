@@ -22,6 +22,9 @@ from miml_core.project.store import Store
 if TYPE_CHECKING:
     from miml_core.models.base import Model
 
+STOPPED_EARLY = "stopped early"
+"""The message of a run that a person ended before it had settled, to keep what it had learnt."""
+
 _AT_ONCE = 50_000
 """Up to so many segments, choosing a run brings the review queues in step at once; more is a job."""
 

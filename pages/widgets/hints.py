@@ -16,7 +16,7 @@ def guide(project: Project) -> None:
 
 
 def hint(project: Project, name: str, text: str) -> None:
-    """Show a hint of a guided project until it has been read; its place stays, so that what follows is not made anew."""
+    """Show a hint of a guided project until it has been read; its place stays, so that nothing is made anew then."""
     place = st.container()
     state = project.get_preference(_PREFERENCE) or {}
     if not state.get("on") or name in state.get("read", []):

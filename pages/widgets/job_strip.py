@@ -17,6 +17,10 @@ _BUSY_SECONDS = 1.0
 _IDLE_SECONDS = 4.0
 _WATCHED = "jobs.watched"
 _OVER = "jobs.over"
+_STOPPING = {
+    False: "What is finished is kept.",
+    True: "Throws this training away; the page Train also offers to keep what it has learned so far.",
+}
 
 
 def job_strip(project: Project) -> None:
@@ -57,11 +61,11 @@ def _working(project: Project, job: Job) -> None:
     with st.container(key=f"job-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
         st.progress(job.share, text=_sentence(job))
         st.button(
-            "Stop",
+            "Cancel" if job.kind == "train" else "Stop",
             key=f"job-stop-{job.id}",
             icon=":material/stop_circle:",
             disabled=job.cancelling,
-            help="What is finished is kept.",
+            help=_STOPPING[job.kind == "train"],
             on_click=attempt,
             args=(project.cancel_job, job.id),
         )

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from miml_core.project import Project, Run
+from miml_core.project.runs import STOPPED_EARLY
 from pages.widgets import model_words
 from pages.widgets.guard import attempt
 from pages.widgets.picked import picked_rows
@@ -18,7 +19,7 @@ SCORES = {
     "agreement_before": ("Before it", "Share found right of what the run before it had said: pessimistic"),
     "objective": ("Objective", "What the training maximises; comparable between runs on the same data only"),
 }
-_STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "stopped"}
+_STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "cancelled"}
 
 
 def age_of(run: Run) -> str | None:
@@ -65,7 +66,7 @@ def _row(project: Project, run: Run) -> dict[str, Any]:
         "checked": run.n_corrections,
         "when": when(run.started_at),
         "took": "" if run.seconds is None else length_of_time(run.seconds),
-        "state": _STATES.get(run.state, run.state),
+        "state": STOPPED_EARLY if run.message == STOPPED_EARLY else _STATES.get(run.state, run.state),
     }
 
 
@@ -75,7 +76,7 @@ def _columns() -> dict[str, Any]:
         "current": config.TextColumn("", width=60),
         "number": config.NumberColumn("Run", width=50),
         "model": config.TextColumn("Model", width=150),
-        "state": config.TextColumn("State", width=80),
+        "state": config.TextColumn("State", width=100),
         "when": "When",
         "took": config.TextColumn("Took", width=70),
         "bags": config.NumberColumn("Bags", width=60),

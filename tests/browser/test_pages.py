@@ -112,12 +112,26 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromi
         second = context.new_page()
         open_in(second, server, home)
         go(second, "Train")
-        second.get_by_role("button", name="Stop").first.click()
+        second.get_by_role("button", name="Cancel").first.click()
         asked = time.monotonic()
         _until(lambda: project.job(job.id).state == "cancelled")
         assert time.monotonic() - asked < 10
-        assert project.current_run().id == before.id, "a stopped run leaves the model before it in place"
+        assert project.current_run().id == before.id, "a cancelled run leaves the model before it in place"
+        _stop_and_keep(second, project)
     context.close()
+
+
+def _stop_and_keep(page: Any, project: Project) -> None:
+    """A training that is stopped, not cancelled, is kept."""
+    before = project.current_run()
+    project.start_job("train", {"model": "gp-probit", "params": {"inference": "gibbs", "n_samples": 2_000_000}})
+    keep = page.get_by_role("button", name="Stop and keep what it has learned so far")
+    keep.wait_for()
+    _until(lambda: any(job.state == "running" and job.done > 60 for job in project.jobs(active=True)))
+    keep.click()
+    _until(lambda: not project.jobs(active=True))
+    kept = project.current_run()
+    assert kept.id > before.id and (kept.state, kept.message) == ("done", "stopped early")
 
 
 LATE = """({board, link, wait}) => new Promise(resolve => {

@@ -5,6 +5,7 @@ from typing import Literal
 import pytest
 
 from miml_core.models import MODELS
+from miml_core.project import runs
 from pages.widgets import model_words
 from pages.widgets.expert_panel import parameters
 from pages.widgets.runs_table import age_of
@@ -103,3 +104,19 @@ def test_yardsticks_are_not_offered(project, show):
     assert len(offered) == len(MODELS) - 2
     for name in model_words.offered():
         assert name == "candidate-em" or "we measured" in model_words.sentence(name)
+
+
+def test_a_run_that_was_stopped_early_says_so(project, show):
+    with project.store.write() as connection:
+        runs.change(connection, project.current_run().id, message=runs.STOPPED_EARLY)
+    (table,) = show(project, "train").dataframe
+    assert list(table.value["state"]) == ["stopped early"]
+
+
+def test_a_training_that_waits_can_only_be_thrown_away(project, show):
+    app = press(show(project, "train"), "Start training")
+    (job,) = project.jobs()
+    assert next(one for one in app.button if one.key == "live.keep").disabled, "what waits has learnt nothing"
+    next(one for one in app.button if one.key == "live.cancel").click()
+    app.run()
+    assert project.job(job.id).state == "cancelled"

@@ -62,8 +62,8 @@ def run(context: JobContext) -> dict[str, Any]:
     review_lines.summarise_all(
         context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
     )
-    if context.enough:
-        return {"message": f"run {run_id} is ready, {runs.STOPPED_EARLY}", "run": run_id}
+    if ended:
+        return {"message": f"run {run_id} is ready, {ended}", "run": run_id}
     told = _compare(context, run_id, model, learn_from, chosen)
     return {"message": f"run {run_id} is ready{told}", "run": run_id}
 
@@ -126,6 +126,8 @@ def _compare(context: JobContext, run_id: int, model: Any, bags: BagSet, index: 
 
     def progress(step: int, of: int, info: Any) -> bool:
         context.report(step, of, "checking on held-out bags")
+        if context.enough:
+            raise Cancelled
         return False
 
     try:
