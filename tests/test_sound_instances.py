@@ -20,7 +20,8 @@ def recording(tmp_path):
     t = np.arange(6 * RATE) / RATE
     sound = 0.003 * np.random.default_rng(0).standard_normal(len(t))
     for start, end, pitch in CALLS:
-        sound += 0.2 * np.sin(2 * np.pi * pitch * t) * np.interp(t, [start, start + 0.05, end - 0.05, end], [0, 1, 1, 0])
+        loud = np.interp(t, [start, start + 0.05, end - 0.05, end], [0, 1, 1, 0])
+        sound += 0.2 * loud * np.sin(2 * np.pi * pitch * t)
     soundfile.write(tmp_path / "calls.wav", sound, RATE)
     return tmp_path / "calls.wav"
 
