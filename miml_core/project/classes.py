@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, exists, func, select
@@ -40,11 +41,17 @@ def one(connection: Connection, class_id: int) -> Class:
 
 def find(connection: Connection, name: str) -> Class | None:
     """By name or scientific name, whatever the case."""
-    key = _key(name)
-    for each in all_classes(connection) if key else ():
-        if key in (_key(each.name), _key(each.scientific_name)):
-            return each
-    return None
+    class_id = ids_by_name(connection, [name]).get(name)
+    return None if class_id is None else one(connection, class_id)
+
+
+def ids_by_name(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """The classes that are called so, by name or scientific name, whatever the case; the oldest, where several are."""
+    ids: dict[str, int] = {}
+    for each in connection.execute(select(table).where(_LIVE).order_by(table.c.id)):
+        for key in (each.name_key, _key(each.scientific_name)):
+            ids.setdefault(key, each.id)
+    return {name: ids[key] for name in names if (key := _key(name)) and key in ids}
 
 
 def row(connection: Connection, class_id: Any) -> Row[Any]:
@@ -55,11 +62,6 @@ def row(connection: Connection, class_id: Any) -> Row[Any]:
     if found is None:
         raise Gone(f"There is no class number {class_id!r} (any more).")
     return found
-
-
-def resolve(connection: Connection, label: int) -> int:
-    """What has become of a class that a run still knows: itself, what it was merged into, or the background."""
-    return aliases(connection).get(label, BACKGROUND)
 
 
 def aliases(connection: Connection) -> dict[int, int]:
@@ -88,7 +90,7 @@ def add_many(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str
     added = 0
     for each in act["classes"]:
         name = _name(each.get("name", ""))
-        if find(changes.connection, name) is None:
+        if not ids_by_name(changes.connection, [name]):
             values = {field: str(each.get(field) or "") for field in _FIELDS}
             _insert(changes, _checked(changes.connection, values, None))
             added += 1

@@ -35,7 +35,7 @@ def import_tags(store: Store, path: Path, annotator: str) -> TagImport:
     names = list(dict.fromkeys(name for line in said.values() for name in (*line.present, *line.absent)))
     added = acts.perform(store, "add_classes", {"classes": [{"name": name} for name in names]}, annotator).created
     with store.read() as connection:
-        class_ids = {name: found.id for name in names if (found := classes.find(connection, name))}
+        class_ids = classes.ids_by_name(connection, names)
     n_tagged = 0
     for bag_id, line in said.items():
         values = [[class_ids[name], 1] for name in line.present] + [[class_ids[name], -1] for name in line.absent]
