@@ -12,7 +12,7 @@ from miml_core.errors import BagtagError
 from miml_core.exchange.rows import SegmentRow, Speaker, Status
 from miml_core.project import classes, run_blocks, segments, settings
 from miml_core.project.rows import Class, Segment
-from miml_core.project.schema import bags, media
+from miml_core.project.schema import bags, media, predictions
 
 What = Literal["confirmed", "predicted", "all"]
 
@@ -26,13 +26,22 @@ def rows(
     limit: int | None = None,
     outlines: bool = True,
 ) -> list[SegmentRow]:
-    """All rows (the first `limit`)."""
+    """All rows (the first `limit`: for these, bags without any sure prediction are not even looked into)."""
     made: list[SegmentRow] = []
+    if what == "predicted" and limit is not None and bag_ids is None:
+        bag_ids = _bags_worth_a_look(connection, min_probability)
     for row in each(connection, what, min_probability=min_probability, bag_ids=bag_ids, outlines=outlines):
         if limit is not None and len(made) >= limit:
             break
         made.append(row)
     return made
+
+
+def _bags_worth_a_look(connection: Connection, min_probability: float) -> list[int]:
+    """Bags with a checked segment, or one predicted so surely (float16 is kept, so a little less surely, too)."""
+    sure = select(predictions.c.bag_id).where(predictions.c.probability >= min_probability - 1e-3)
+    checked = select(bags.c.id).where(bags.c.n_reviewed > 0)
+    return list(connection.execute(sure.union(checked)).scalars())
 
 
 def each(

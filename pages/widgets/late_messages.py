@@ -3,8 +3,9 @@
 A browser says with everything which page it shows. Between a click on another page and that page's arrival this is the
 old one: a canvas that tells where the person is, or a fragment that polls, just then made Streamlit start a run of the
 old page. The browser threw the new page's elements away for it, could not place what came next ("Cannot set a node at
-a delta path") and took no more keys; or the two requests were joined into one and the click was lost. So everything
-that a fragment says counts for the page last asked for; a fragment that is not on it is passed over by Streamlit.
+a delta path") and took no more keys; or the two requests were joined into one and the click was lost. A button pressed
+just before a link is even told of after it. So whatever a fragment or a button says counts for the page last asked for:
+a fragment that is not on it is passed over by Streamlit, and the button's callback is run all the same.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Visit:
         if message is None or message.WhichOneof("type") != "rerun_script":
             return content
         asked = message.rerun_script
-        if not asked.fragment_id:
+        if not asked.fragment_id and not _is_pressed(asked):
             self.page = asked.page_script_hash or self.page
             return content
         if not self.page or asked.page_script_hash == self.page:
@@ -72,6 +73,13 @@ class Visit:
         kind = None if message is None else message.WhichOneof("type")
         if kind in ("new_session", "navigation"):
             self.page = getattr(message, kind).page_script_hash or self.page
+
+
+def _is_pressed(asked: Any) -> bool:
+    """Does the message tell of a button? Whoever only goes to a page presses none."""
+    return any(
+        state.WhichOneof("value") == "trigger_value" and state.trigger_value for state in asked.widget_states.widgets
+    )
 
 
 def _parsed(kind: Any, content: bytes) -> Any:

@@ -193,7 +193,7 @@ def test_a_click_is_not_lost_when_the_page_is_left_at_once(chromium, server, hom
         go(page, "Train")
         start = page.get_by_role("button", name="Start training")
         start.evaluate(
-            "(button, link) => { button.click(); setTimeout(() => link.click(), 50); }",
+            "(button, link) => { button.click(); link.click(); }",
             page.get_by_role("link", name="Review", exact=True).element_handle(),
         )
         Board(page).wait("s.image && s.mode === 'review'", timeout=30)

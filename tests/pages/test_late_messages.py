@@ -13,6 +13,12 @@ def rerun(page: str, fragment: str = "") -> bytes:
     return message.SerializeToString()
 
 
+def pressed(page: str) -> bytes:
+    message = BackMsg.FromString(rerun(page))
+    message.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
+    return message.SerializeToString()
+
+
 def page_of(content: bytes) -> str:
     return BackMsg.FromString(content).rerun_script.page_script_hash
 
@@ -25,6 +31,15 @@ def test_a_fragment_that_speaks_after_a_click_on_another_page_does_not_bring_its
     late = BackMsg.FromString(visit.heard(rerun("segment", "desk")))
     assert (late.rerun_script.page_script_hash, late.rerun_script.fragment_id) == ("tag", "desk")
     assert page_of(visit.heard(rerun("segment"))) == "segment", "a person may go back at once"
+
+
+def test_a_button_that_is_told_of_after_a_click_on_another_page_is_pressed_there():
+    visit = Visit()
+    assert page_of(visit.heard(pressed("train"))) == "train", "nobody went anywhere yet"
+    visit.heard(rerun("train"))
+    visit.heard(rerun("review"))
+    late = BackMsg.FromString(visit.heard(pressed("train"))).rerun_script
+    assert late.page_script_hash == "review" and late.widget_states.widgets[0].trigger_value
 
 
 def test_a_page_that_the_server_switches_to_counts_as_well():
