@@ -24,8 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from miml_core.exchange.species_csv import read_species
     from miml_core.project import Project
 
+    if args.classes is not None:
+        read_species(args.classes)  # what is wrong with the list is told before anything is made
     with Project.create(args.project, kind=args.kind, name=args.name, annotator=following.who(args)) as project:
         if args.classes is not None:
             project.import_classes(args.classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,14 @@ def read_file(
     )
 
 
+def check_windows(bag_length: float | None, overlap: float) -> None:
+    """Refuse lengths into which no recording can be cut."""
+    if bag_length is not None and not 0 < bag_length < math.inf:
+        raise BagtagError(f"A bag must be longer than 0 s, not {bag_length:g} s long.")
+    if not 0 <= overlap < (bag_length or math.inf):
+        raise BagtagError(f"The overlap must be shorter than the bag, and not {overlap:g} s long.")
+
+
 def store_file(connection: Connection, facts: FileFacts) -> list[int]:
     """Add a file and its bags; answers the new bags, none when the file is already there.
 
@@ -118,6 +127,7 @@ def add_files(
     remainder: Remainder,
 ) -> list[int]:
     """Add files now; answers the new bags' ids."""
+    check_windows(bag_length, overlap)
     kind = settings.kind(connection)
     made: list[int] = []
     for path in paths:

@@ -136,6 +136,8 @@ def test_what_goes_wrong_is_said_on_standard_error_with_an_exit_code(
     assert main(["new", str(tmp_path / "p")]) == 0
     assert main(["new", str(tmp_path / "p")]) == 1
     assert "already a project" in capsys.readouterr().err
+    assert main(["new", str(tmp_path / "q"), "--classes", str(tmp_path / "none.csv")]) == 1
+    assert "could not be read" in capsys.readouterr().err and not (tmp_path / "q").exists()
     for wrong in (["nonsense"], ["new"], ["new", "x", "--kind", "smell"], []):
         with pytest.raises(SystemExit) as left:
             main(wrong)

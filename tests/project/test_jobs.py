@@ -275,6 +275,10 @@ def test_jobs_that_cannot_be_done_say_why(project: Project, forked: Forked) -> N
         ("train", {"model": "crystal ball"}, "no model called"),
         ("predict", {}, "train one first"),
         ("import", {"paths": ["/nowhere at all"]}, "no file or folder"),
+        ("import", {"paths": ["/"], "bag_length": 0.0}, "longer than 0 s"),
+        ("import", {"paths": ["/"], "bag_length": 1.0, "overlap": 1.0}, "shorter than the bag"),
+        ("train", {"seed": -5}, "seed"),
+        ("train", {"params": {"strength": 1}}, "no parameter 'strength'; it has alpha"),
         ("export", {"format": "papyrus", "path": "x"}, "no format"),
     ):
         job = project.wait_job(project.start_job(kind, params).id, timeout=60)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ def run(context: JobContext) -> dict[str, Any]:
     params = context.params
     with context.store.read() as connection:
         kind = settings.kind(connection)
+    media.check_windows(params.get("bag_length"), params.get("overlap", 0.0))
     context.report(0, 0, "looking for files")
     given = [Path(path) for path in params["paths"]]
     for path in given:

@@ -35,12 +35,14 @@ def run(context: JobContext) -> dict[str, Any]:
         raise BagtagError(f"There is no model called {name!r}; there are {', '.join(MODELS)}.")
     params = {**DEFAULT_PARAMS.get(name, {}), **(context.params.get("params") or {})}
     seed = int(context.params.get("seed") or 0)
+    if seed < 0:
+        raise BagtagError(f"The seed must be 0 or more, not {seed}.")
+    model = _make(MODELS[name], params, seed)
     describing.describe_all(context)
     context.report(0, 0, "loading")
     with context.store.read() as connection:
         bags, index = bagset.load(connection)
         earlier = run_blocks.current_run(connection)
-    model = _make(MODELS[name], params, seed)
     run_id = _begin(context, name, params, seed, bags, index)
     began = time.monotonic()
     context.report(0, 0, "training")
