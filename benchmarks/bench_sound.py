@@ -1,7 +1,8 @@
 """Sound of 44.1 kHz to segments with features, on one core, beside the bare STFT of the same sound.
 
 Aims: 100 x real time or more, at most 4 x the bare STFT as libraries offer it; peak memory that does not grow with the
-length of the file; ten seconds out of three hours for what ten seconds alone cost; a picture of ten seconds in tens of milliseconds.
+length of the file; ten seconds out of three hours for what ten seconds alone cost; a picture of ten seconds in tens of
+milliseconds.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ _MORE_SENSITIVE = 0.2
 _LEVELS = np.linspace(0.1, 0.9, 33)
 _NEVER = 2.0
 _FEWEST_FAINT = 10
+_WORTH, _SURE = 0.01, 0.95
 _UNTRIED = (0.4, 0.65)
 _OTHER_RESOLUTION = 1.25
 
@@ -278,16 +279,28 @@ def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: i
 def _best_levels(
     likely: NDArray[np.float64], is_call: NDArray[np.bool_], is_faint: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """The best F1 over ordinary candidates; then the lowest level at which faint ones are right as often as those."""
+    """The best F1 over ordinary candidates; then the lowest level at which faint ones are right as often as those.
+
+    Both are left as the built-in way has them (all ordinary ones, no faint ones) unless unseen examples speak clearly
+    for a change: by a gain of `_WORTH` in F1, and by a share that chance alone would not make so high.
+    """
     p, true = likely[~is_faint], is_call[~is_faint]
-    choices = (0.0, *_LEVELS)
-    ordinary = choices[int(np.argmax([_f1(p >= level, true) for level in choices]))]
-    wanted = _share(true[p >= ordinary])
+    gains = [_f1(p >= level, true) for level in _LEVELS]
+    best = int(np.argmax(gains))
+    ordinary = float(_LEVELS[best]) if gains[best] >= _f1(np.ones_like(true), true) + _WORTH else 0.0
+    wanted = min(_share(true[p >= ordinary]), _SURE)
     for faint in _LEVELS:
         accepted = is_call[is_faint & (likely >= faint)]
-        if len(accepted) >= _FEWEST_FAINT and _share(accepted) >= wanted:
-            return float(ordinary), float(faint)
-    return float(ordinary), _NEVER
+        if len(accepted) >= _FEWEST_FAINT and _surely(accepted) >= wanted:
+            return ordinary, float(faint)
+    return ordinary, _NEVER
+
+
+def _surely(true: NDArray[np.bool_]) -> float:
+    """What a share is at least, 19 times in 20 (Wilson's lower bound)."""
+    n, share, z = len(true), float(true.mean()), 1.645
+    spread = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return float((share + z**2 / (2 * n) - spread) / (1 + z**2 / n))
 
 
 def _f1(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
