@@ -12,6 +12,9 @@ from typing import Any
 
 from miml_core.commands import following
 
+_SHOWN_RUNS = 5
+"""The latest; `--json` has all of them."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     following.add_project_argument(parser)
@@ -53,7 +56,8 @@ def _text(outcome: dict[str, Any]) -> str:
     else:
         since = run_["n_corrections_since"]
         lines.append(f"  model     run {run_['id']}, {run_['model']}" + (f", {since} labels since" if since else ""))
-        lines += [f"  run {one['id']:<5} {_held_out(one)}" for one in outcome["runs"] if one["state"] == "done"]
+        done_runs = [one for one in outcome["runs"] if one["state"] == "done"]
+        lines += [f"  run {one['id']:<5} {_held_out(one)}" for one in done_runs[:_SHOWN_RUNS]]
     if sample["n"]:
         share, low, high = (f"{100 * sample[name]:.1f}" for name in ("accuracy", "low", "high"))
         lines.append(f"  accuracy  {share} % of {sample['n']} sampled segments (95 %: {low} to {high})")

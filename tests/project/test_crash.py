@@ -146,13 +146,16 @@ def test_a_full_disk_says_so_and_breaks_nothing(small: Project) -> None:
 def test_a_full_disk_ends_the_import_of_a_table(small: Project) -> None:
     """It is no fault of the line that could not be stored, and the next line would fare no better."""
     table = small.folder / "tags.csv"
-    many = "".join(f"clip 0.wav,{'x' * 90}{number}\n" for number in range(900))
-    table.write_text(f"file,tags\nclip 0.wav,Wren\nclip 1.wav,Robin\n{many}")
+    names = ";".join(f"{'x' * 150}{number}" for number in range(60))
+    table.write_text(f"file,tags\nclip 0.wav,{names}\n")
+    small.import_tags(table)
+    table.write_text(f"file,tags\nclip 1.wav,{names}\nclip 0.wav,Wren\n")
     _limit_pages(small, 0)
     with pytest.raises(NotSaved, match="is full"):
         small.import_tags(table)
     _limit_pages(small, 1_000_000)
     assert small.check() == []
+    assert len(small.bag(1).tags) == 60 and small.bag(2).tags == {}, "nothing of the table was stored"
     assert small.import_tags(table).n_bags == 2
 
 
