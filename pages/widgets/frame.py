@@ -11,6 +11,7 @@ from miml_core.project import Project
 from pages.widgets.dialogs import show_dialogs
 from pages.widgets.guard import told
 from pages.widgets.job_strip import job_strip
+from pages.widgets.long_lived import set_modules_aside
 from pages.widgets.run_again import run_again
 from pages.widgets.session import annotator, close_project, current_project, set_annotator
 from pages.widgets.sure_button import do_what_was_pressed
@@ -38,6 +39,7 @@ def go_to(page: str) -> None:
 
 def frame() -> None:
     """Run the page that is asked for; without an open project there is only the welcome."""
+    set_modules_aside()
     st.html(_STYLES)
     project = _project_or_reason()
     if project is None:
