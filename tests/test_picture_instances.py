@@ -75,3 +75,10 @@ def test_a_bad_picture_is_refused_by_name(tmp_path):
     path.write_bytes(b"\xff\xd8\xff\xe0 nothing more")
     with pytest.raises(BagtagError, match=r"broken\.jpg"):
         picture_instances(path, InstanceSettings())
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 300)])
+def test_the_smallest_pictures_are_one_segment(tmp_path, size):
+    Image.new("RGB", size, (10, 200, 30)).save(tmp_path / "small.png")
+    found = picture_instances(tmp_path / "small.png", InstanceSettings())
+    assert [region.area for region in found.regions] == [size[0] * size[1]] and np.isfinite(found.X).all()
