@@ -19,7 +19,7 @@ from miml_core.project.answers import Answers, ask
 from miml_core.project.bagset import BagSetIndex, load
 from miml_core.project.review_lines import in_short_turns, lines_of, write_lines
 from miml_core.project.review_rows import Prediction, TagSuggestion
-from miml_core.project.run_blocks import STORED, block_of, columns_of, current_run, posterior_of
+from miml_core.project.run_blocks import STORED, block_of, columns_of, current_run
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.store import Store
 
@@ -102,7 +102,6 @@ def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
     if run is None or block is None:
         return {}
     columns = columns_of(connection, run)
-    folded = columns.fold(posterior_of(block, len(columns.place)))
     tagged = tags.of_bag(connection, bag_id)
     bag = connection.execute(select(bags_table).where(bags_table.c.id == bag_id)).one()
     absent = -1 if bag.finished and not bag.rest_unknown else 0
@@ -120,7 +119,7 @@ def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
         )
         for segment_id, probabilities, top, probability, margin, free_top, free_probability in zip(
             lines.segment_ids.tolist(),
-            folded.tolist(),
+            lines.probabilities.tolist(),
             lines.top.tolist(),
             lines.probability.tolist(),
             lines.margin.tolist(),

@@ -42,8 +42,10 @@ _PUT_LINE = """
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """What a run says of the segments of some bags; every field has one number a segment."""
+    """What a run says of the segments of some bags; every field has one row a segment."""
 
+    probabilities: NDArray[np.float64]
+    """(n, K) of the classes that are left, background last, tags known."""
     segment_ids: NDArray[np.int64]
     bag_ids: NDArray[np.int64]
     top: NDArray[np.int64]
@@ -73,6 +75,7 @@ def lines_of(columns: Columns, blocks: Sequence[Row[Any]]) -> Lines:
         for block, size in zip(blocks, sizes)
     ]
     return Lines(
+        probabilities=folded,
         segment_ids=joined("segment_ids", "<i8"),
         bag_ids=np.repeat([block.bag_id for block in blocks], sizes),
         top=columns.ids[top],
