@@ -114,6 +114,11 @@ def background_shift(log_prior: Array, bags: BagSet, *, leak: float, most: float
     return high
 
 
+def earned_shift(log_prior: Array, bags: BagSet, *, leak: float) -> float:
+    """The shift to the share that the tags show, for models that have no held-out fits to ask."""
+    return background_shift(log_prior, bags, leak=leak, most=background_share(log_prior, bags, leak=leak))
+
+
 def lower_background(log_prior: Array, shift: float) -> Array:
     """log p with the background's odds divided by e^shift."""
     lowered = log_prior.copy()

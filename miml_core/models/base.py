@@ -24,7 +24,7 @@ from miml_core.errors import BagtagError
 Progress = Callable[[int, int, Mapping[str, float]], Any]
 """Called as `progress(step, of, info)`; a true answer asks the fit to stop and keep what it has learnt."""
 
-_FORMAT = "bagtag-model-1"
+_FORMAT = "bagtag-model-2"
 
 
 class Model(ABC):

@@ -117,6 +117,18 @@ def test_corrections_fix_signs_and_are_kept():
     assert annotated[5, tagged] == 1
 
 
+def test_the_background_has_to_be_earned():
+    """Without noise in the bags hardly a segment is called background, though one call would explain each tag."""
+    rng = np.random.default_rng(0)
+    species = np.arange(60) % 3
+    X = np.array([[0, 0], [4, 0], [0, 4]])[np.repeat(species, 8)] + 1.5 * rng.standard_normal((480, 2))
+    bags = BagSet(X, np.arange(61) * 8, np.where(species[:, None] == np.arange(3), 1, -1), list("abc"))
+    model = GPProbit(n_inducing=15, background=True, leak=0.01).fit(bags)
+    assert (model.annotate(bags).argmax(axis=1) == np.repeat(species, 8)).mean() > 0.9
+    model.background_shift_ = 0.0
+    assert (model.annotate(bags).argmax(axis=1) == np.repeat(species, 8)).mean() < 0.8
+
+
 def test_informativeness_is_highest_where_the_model_knows_least():
     bags, _ = two_species()
     model = GPProbit(n_inducing=15).fit(bags)

@@ -23,7 +23,11 @@ from miml_core.project.scores import held_out_agreement
 from miml_core.project.tasks import describing
 
 DEFAULT_MODEL = "ored-lr"
-DEFAULT_PARAMS: dict[str, dict[str, Any]] = {"ored-lr": {"background": True, "leak": 0.01}}
+DEFAULT_PARAMS: dict[str, dict[str, Any]] = {
+    "ored-lr": {"background": True, "leak": 0.01},
+    "gp-probit": {"background": True, "leak": 0.01},
+    "mimm": {"background": True, "leak": 0.01},
+}
 """What the app and the command line switch on beyond a model's own defaults."""
 
 
