@@ -103,8 +103,7 @@ def stop_early(store: Store, job_id: int) -> Job:
         if found.kind != "train":
             raise BagtagError("Only a training can be ended with what it has so far; other work keeps it anyhow.")
         if found.state == "running" and found.message != _STARTING:
-            params = json.dumps({**json.loads(found.params), STOP_EARLY: True})
-            connection.execute(update(table).where(table.c.id == job_id).values(params=params))
+            change_params(connection, job_id, {**json.loads(found.params), STOP_EARLY: True})
             return _job(row(connection, job_id))
     return cancel(store, job_id)
 
@@ -115,7 +114,7 @@ def restart(store: Store, job_id: int) -> Job:
         found = row(connection, job_id)
     if found.state in ("queued", "running"):
         raise BagtagError(f"Job {job_id} is still {found.state}.")
-    params = {key: value for key, value in json.loads(found.params).items() if key not in ("again", STOP_EARLY)}
+    params = {key: value for key, value in json.loads(found.params).items() if key != STOP_EARLY}
     return start(store, found.kind, params, found.annotator)
 
 
@@ -185,6 +184,11 @@ def claim(connection: Connection, job_id: int) -> bool:
         .values(state="running", started_at=now, heartbeat=now, host=launch.HOST, pid=None, message=_STARTING)
     )
     return True
+
+
+def change_params(connection: Connection, job_id: int, params: dict[str, Any]) -> None:
+    """What the job is to do from here on, for itself and for whoever runs it again."""
+    connection.execute(update(table).where(table.c.id == job_id).values(params=json.dumps(params)))
 
 
 def begin(connection: Connection, job_id: int, pid: int) -> bool:

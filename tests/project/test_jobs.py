@@ -177,10 +177,13 @@ def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, 
 
 
 @pytest.mark.slow
-def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked) -> None:
-    with Project.open(_copy(stages, "segment", "interrupted")) as project:
+@pytest.mark.parametrize(
+    ("stage", "params"), [("segment", {}), ("train", {"again": True}), ("train", {"scope": "all"})]
+)
+def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked, stage: str, params: dict[str, Any]) -> None:
+    with Project.open(_copy(stages, stage, f"interrupted {params}")) as project:
         forked.hold_at = 4
-        job = project.start_job("segment", {"processes": 1})
+        job = project.start_job("segment", {"processes": 1, **params})
         forked.wait_for_step(4)
         project.cancel_job(job.id)
         assert project.wait_job(job.id, timeout=60).state == "cancelled"

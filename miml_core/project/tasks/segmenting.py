@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, select, update
 
 from miml_core.errors import BagtagError
-from miml_core.project import media, resegment, settings
+from miml_core.project import jobs, media, resegment, settings
 from miml_core.project.job_context import JobContext
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.tasks import describing
@@ -40,6 +40,8 @@ def run(context: JobContext) -> dict[str, Any]:
         chosen = resegment.scope_bags(connection, params.get("bags"), scope=scope, again=again or scope == "all")
         if again or scope == "all":
             _mark_to_do(connection, chosen)
+            rest = {**params, "scope": "stale" if scope == "all" else scope, "again": False}
+            jobs.change_params(connection, context.job_id, rest)  # run again, it goes on with what is left
     chosen_rows = _still_to_do(context, chosen, used.segment_key)
     total = len(chosen)
     context.report(total - len(chosen_rows), total, "finding segments")
