@@ -60,7 +60,8 @@ class GPProbit(Model):
         Gibbs sweeps kept and thrown away.
     background : bool
         A last column 'none of the classes' beside the classes; `annotate` leaves it no more segments than the tags
-        show to be background (`background.py`). Without that, 78 % of the segments of HJA filtered, all calls, went there.
+        show to be background (`background.py`). Without that, 78 % of the segments of HJA filtered, all of them calls,
+        went there.
     leak : float
         Probability that a tag is true without a segment of it, when annotating.
     """
