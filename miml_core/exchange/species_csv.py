@@ -49,7 +49,7 @@ def read_species(path: Path | str) -> list[SpeciesRow]:
             raise BagtagError(f"{where}: the colour {row.colour!r} is not of the form #3366cc.")
         if len(row.shortcut) > 1:
             raise BagtagError(f"{where}: the shortcut {row.shortcut!r} is more than one key.")
-        if row.shortcut and any(other.shortcut == row.shortcut for other in rows.values()):
+        if row.shortcut and any(other.shortcut.lower() == row.shortcut.lower() for other in rows.values()):
             raise BagtagError(f"{where}: the shortcut {row.shortcut!r} is taken.")
         rows[row.name] = row
     return list(rows.values())

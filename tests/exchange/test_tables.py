@@ -101,7 +101,7 @@ def test_species_come_back(tmp_path):
         ("colour\nred\n", "no column 'name'"),
         ("name,colour\nWren,red\n", "line 2: the colour 'red'"),
         ("name,key\nWren,ww\n", "line 2: the shortcut 'ww'"),
-        ("name,key\nWren,w\nRobin,w\n", "line 3: the shortcut 'w' is taken"),
+        ("name,key\nWren,w\nRobin,W\n", "line 3: the shortcut 'W' is taken"),
         ("name\nWren\nWren\n", "line 3: 'Wren' is in the list twice"),
         ("name,key\n,w\n", "line 2 has no name"),
     ],
