@@ -81,7 +81,7 @@ def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings
     loudness = _loudness(spectrogram.values, calls)
     mask = loudness > _amplitude(_EDGE_DB)
     if calls.below_nearby is not None:
-        nearby = _running_max(_running_max(loudness, _NEARBY_ROWS, 0), _NEARBY_COLUMNS, 1)
+        nearby = running_max(running_max(loudness, _NEARBY_ROWS, 0), _NEARBY_COLUMNS, 1)
         nearby *= _amplitude(-calls.below_nearby)
         mask &= loudness > nearby
     kernels.bridge(mask, int(settings.gap / seconds + 1e-9))
@@ -197,7 +197,7 @@ def _bell(width: float) -> NDArray[np.float32]:
     return (weights / (weights[0] + 2 * weights[1:].sum())).astype(np.float32)
 
 
-def _running_max(values: NDArray[np.float32], length: int, axis: int) -> NDArray[np.float32]:
+def running_max(values: NDArray[np.float32], length: int, axis: int) -> NDArray[np.float32]:
     """Maximum over `length` (odd) pixels around each, by maxima of doubled lengths."""
     size = values.shape[axis]
     edge = [(length // 2, length // 2) if axis == k else (0, 0) for k in range(2)]

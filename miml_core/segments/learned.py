@@ -26,14 +26,13 @@ from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segment
 from miml_core.segments.pixel_features import PixelView
 from miml_core.segments.regions import Region, to_labels
 
-_FORMAT = "bagtag segmenter 1"
+_FORMAT = "bagtag segmenter 2"
 _TREES = ("roots", "feature", "threshold", "left", "right", "value")
 _N_TREES = 20
 _DEPTH = 12
 _LEAF = 4
 _PIXELS = 24_000
 _BORDER = 2
-_COLUMNS_AT_ONCE = 4096
 _PIXELS_A_CANDIDATE = 200
 _MORE_SENSITIVE = 0.2
 _LEVELS = np.linspace(0.1, 0.9, 33)
@@ -172,9 +171,11 @@ class LearnedSegmenter:
 
 
 def warm() -> None:
-    """Compile the kernel."""
+    """Compile the kernels."""
     from miml_core.segments.learned_kernels import mean_leaf
 
+    here = np.zeros(1, dtype=np.int64)
+    PixelView(Spectrogram(np.zeros((4, 4), np.float32), Grid(4, 4, 0.0, 1.0, 8000.0, 0.0), 16000)).at(here, here)
     node = np.zeros(1, dtype=np.int32)
     mean_leaf(np.zeros((1, 1), dtype=np.float32), node, node - 1, np.zeros(1), node, node, np.zeros(1, np.float32))
 
@@ -205,8 +206,8 @@ def _lesson(example: Example, knobs: SoundSegmentSettings, most: int, rng: np.ra
     none = (deleted | candidates if example.whole else deleted) & ~near
     called = kept & candidates if (kept & candidates).any() else kept
     return _Lesson(
-        view.rows(_some(called, most, rng)),
-        view.rows(_some(none, most, rng)),
+        view.at(*_some(called, most, rng)),
+        view.at(*_some(none, most, rng)),
         *_pixels_of(view, regions),
         faint,
         np.array([_truth(region, kept, deleted, example.whole) for region in regions], dtype=np.int8),
@@ -239,16 +240,10 @@ def _pixels_of(view: PixelView, regions: Sequence[Region]) -> tuple[NDArray[np.f
     labels = to_labels(regions, *view.contrast.shape)
     sizes = np.bincount(labels.ravel(), minlength=len(regions) + 1)
     stride = np.maximum(1, sizes // _PIXELS_A_CANDIDATE)
-    row, column = np.nonzero(labels)
-    chosen = (row + column) % stride[labels[row, column]] == 0
-    sampled = np.zeros(labels.shape, dtype=bool)
-    sampled[row[chosen], column[chosen]] = True
-    rows, owner = [], []
-    for start in range(0, labels.shape[1], _COLUMNS_AT_ONCE):
-        wanted = sampled[:, start : start + _COLUMNS_AT_ONCE]
-        rows.append(view.rows(wanted, start))
-        owner.append(labels[:, start : start + _COLUMNS_AT_ONCE][wanted] - 1)
-    return np.concatenate(rows), np.concatenate(owner).astype(np.int64)
+    rows, columns = np.nonzero(labels)
+    chosen = (rows + columns) % stride[labels[rows, columns]] == 0
+    rows, columns = rows[chosen], columns[chosen]
+    return view.at(rows, columns), labels[rows, columns].astype(np.int64) - 1
 
 
 def _likeliness(
@@ -312,14 +307,15 @@ def _share(true: NDArray[np.bool_]) -> float:
     return float(true.mean()) if len(true) else 1.0
 
 
-def _some(wanted: NDArray[np.bool_], most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """At most so many of the wanted pixels, by chance."""
+def _some(
+    wanted: NDArray[np.bool_], most: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns of at most so many of the wanted pixels, by chance."""
     places = np.flatnonzero(wanted)
-    if len(places) <= most:
-        return wanted
-    chosen = np.zeros(wanted.size, dtype=bool)
-    chosen[rng.choice(places, most, replace=False)] = True
-    return chosen.reshape(wanted.shape)
+    if len(places) > most:
+        places = np.sort(rng.choice(places, most, replace=False))
+    rows, columns = np.divmod(places, wanted.shape[1])
+    return rows, columns
 
 
 def _rows(parts: list[NDArray[np.float32]], rng: np.random.Generator) -> NDArray[np.float32]:

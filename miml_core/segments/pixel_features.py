@@ -1,7 +1,8 @@
 """What a pixel of a spectrogram looks like from where it stands: the local patch statistics a pixel forest learns from.
 
 Neal, Briggs, Raich and Fern (2011) classify each unit of a spectrogram by the patch around it and its frequency. Box
-statistics of several sizes hold most of what is in such a patch and cost the same for every size.
+statistics of several sizes hold most of what is in such a patch; from sums over all that lies above and to the left
+they cost the same for every size, and only the pixels that are asked for cost anything.
 """
 
 from __future__ import annotations
@@ -10,65 +11,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.media.spectrogram import Spectrogram
+from miml_core.segments.acoustic import running_max
 
-REACH = 40
-"""Columns to either side that a pixel's features depend on."""
-
-_BOXES = ((3, 3), (3, 9), (9, 3), (9, 9), (3, 25), (25, 3), (21, 21), (9, 65))
-_SPREADS = ((5, 5), (13, 13))
-_STEP = 4
+BOXES = np.array([(3, 3), (3, 9), (9, 3), (9, 9), (3, 25), (25, 3), (9, 65), (21, 21)])
+SPREADS = np.array([(5, 5), (13, 13)])
+STEP = 4
+_SURROUNDINGS = 15
 _LOUDEST = 40.0
+_BACKGROUND, _LOUD = 0.4, 0.95
 
 
 class PixelView:
-    """The features of a spectrogram's pixels, in blocks of columns.
+    """The features of a spectrogram's pixels.
 
     Attributes
     ----------
+    raw : (height, width)
+        Level above the band's own background.
     contrast : (height, width)
-        Level above the band's own background, lightly smoothed.
+        The same, the mean of 3 x 3 pixels.
     """
 
     def __init__(self, spectrogram: Spectrogram) -> None:
         from scipy.ndimage import uniform_filter
 
+        from miml_core.segments.acoustic_kernels import row_quantiles
+
         values, grid = spectrogram.values, spectrogram.grid
-        background, loud = np.quantile(values, [0.4, 0.95], axis=1)
-        self._raw = np.clip(values - background[:, None].astype(np.float32), -_LOUDEST, _LOUDEST)
-        self.contrast: NDArray[np.float32] = uniform_filter(self._raw, 3, mode="nearest")
-        middle = np.median(background)
+        background, loud = row_quantiles(values, _BACKGROUND), row_quantiles(values, _LOUD)
+        self.raw: NDArray[np.float32] = np.clip(values - background[:, None], -_LOUDEST, _LOUDEST)
+        self.contrast: NDArray[np.float32] = uniform_filter(self.raw, 3, mode="nearest")
+        self._highest = running_max(running_max(self.contrast, _SURROUNDINGS, 0), _SURROUNDINGS, 1)
+        self._sums, self._squares = _summed(self.raw), _summed(self.raw * self.raw)
         self._by_row = np.column_stack(
-            [grid.y_at(np.arange(grid.height) + 0.5) / 1000, loud - background, background - middle]
+            [grid.y_at(np.arange(grid.height) + 0.5) / 1000, loud - background, background - np.median(background)]
         ).astype(np.float32)
         crowd = np.stack([self.contrast.mean(axis=0), (self.contrast > 6).mean(axis=0)])
         self._by_column = np.vstack([crowd, uniform_filter(crowd, (0, 9), mode="nearest")]).T.astype(np.float32)
 
-    def rows(self, wanted: NDArray[np.bool_], start: int = 0) -> NDArray[np.float32]:
-        """(n, d) features of the wanted pixels, in reading order; `wanted` covers columns from `start` on."""
-        first, last = max(0, start - REACH), min(self._raw.shape[1], start + wanted.shape[1] + REACH)
-        inside = slice(start - first, start - first + wanted.shape[1])
-        planes = [plane[:, inside][wanted] for plane in _planes(self._raw[:, first:last])]
-        row, column = np.nonzero(wanted)
-        return np.column_stack([*planes, self._by_row[row], self._by_column[start + column]])
+    def at(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(n, d) features of the pixels at these places."""
+        from miml_core.segments.learned_kernels import patches
+
+        local = patches(
+            self.raw, self.contrast, self._highest, self._sums, self._squares, rows, columns, BOXES, SPREADS, STEP
+        )
+        return np.column_stack([local, self._by_row[rows], self._by_column[columns]])
 
 
-def _planes(raw: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    from scipy.ndimage import maximum_filter, uniform_filter
-
-    means = [uniform_filter(raw, box, mode="nearest") for box in _BOXES]
-    squares = raw * raw
-    spreads = [
-        uniform_filter(squares, box, mode="nearest") - uniform_filter(raw, box, mode="nearest") ** 2
-        for box in _SPREADS
-    ]
-    near, wide = means[0], means[6]
-    steps = [_moved(near, 0, _STEP) - near, _moved(near, 0, -_STEP) - near]
-    steps += [_moved(near, _STEP, 0) - near, _moved(near, -_STEP, 0) - near]
-    return [raw, *means, *spreads, near - wide, maximum_filter(near, (15, 15), mode="nearest") - near, *steps]
-
-
-def _moved(plane: NDArray[np.float32], down: int, right: int) -> NDArray[np.float32]:
-    """The plane as seen from pixels some way off; the border repeats."""
-    rows = np.clip(np.arange(plane.shape[0]) + down, 0, plane.shape[0] - 1)
-    columns = np.clip(np.arange(plane.shape[1]) + right, 0, plane.shape[1] - 1)
-    return plane[rows][:, columns]
+def _summed(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(height + 1, width + 1) the sum of all that lies above and to the left."""
+    sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
+    np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:, 1:])
+    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    return sums

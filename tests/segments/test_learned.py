@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.ndimage import maximum_filter, uniform_filter
 
 from miml_core.errors import BagtagError
 from miml_core.evaluation.media_sound import covered
@@ -18,7 +19,7 @@ from miml_core.media.grid import Grid
 from miml_core.media.spectrogram import PRESETS, Spectrogram, make_spectrogram, read_spectrogram
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
 from miml_core.segments.learned import _NEVER, Example, LearnedSegmenter, _arrays, _best_levels
-from miml_core.segments.pixel_features import PixelView
+from miml_core.segments.pixel_features import BOXES, SPREADS, STEP, PixelView
 from miml_core.segments.regions import Region
 
 RATE = 22050
@@ -127,14 +128,26 @@ def test_the_arrays_answer_as_the_forest_they_came_from() -> None:
     assert mean_leaf(X, *[trees[name] for name in names]) == pytest.approx(forest.predict_proba(X)[:, 1], abs=1e-6)
 
 
-def test_pixels_look_the_same_in_blocks_as_in_one_piece() -> None:
+def test_patches_against_plain_filters() -> None:
     view = PixelView(recording(0))
-    wanted = np.random.default_rng(0).random(view.contrast.shape) < 0.02
-    whole = np.zeros((*wanted.shape, view.rows(wanted).shape[1]), dtype=np.float32)
-    whole[wanted] = view.rows(wanted)
-    for start in range(0, wanted.shape[1], 100):
-        part = wanted[:, start : start + 100]
-        assert view.rows(part, start) == pytest.approx(whole[:, start : start + 100][part], abs=1e-3)
+    height, width = view.raw.shape
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(15, height - 15, 200), rng.integers(35, width - 35, 200)
+    X = view.at(rows, columns)
+    assert X[:, 0] == pytest.approx(view.raw[rows, columns])
+    for k, box in enumerate(BOXES):
+        mean = uniform_filter(view.raw.astype(float), box)[rows, columns]
+        assert X[:, 1 + k] == pytest.approx(mean, abs=1e-3)
+    first = 1 + len(BOXES)
+    for k, box in enumerate(SPREADS):
+        mean, square = (uniform_filter(view.raw.astype(float) ** power, box)[rows, columns] for power in (1, 2))
+        assert X[:, first + k] == pytest.approx(square - mean**2, abs=0.05)
+    highest = maximum_filter(view.contrast, (15, 15))[rows, columns]
+    near = view.contrast[rows, columns]
+    assert X[:, first + 3] == pytest.approx(highest - near, abs=1e-4)
+    assert X[:, first + 4] == pytest.approx(view.contrast[rows, columns + STEP] - near, abs=1e-4)
+    corners = view.at(np.array([0, height - 1]), np.array([0, width - 1]))
+    assert np.isfinite(corners).all()
 
 
 def test_nothing_changes_unless_unseen_examples_speak_clearly_for_it() -> None:
