@@ -1,5 +1,9 @@
-/** Names beside segments where there is room: the largest segments first, never over another name. */
+/**
+ * Names of segments where there is room: the largest segments first, never over another name. In a sound they stand
+ * beside the call and cover nothing of it; in a picture, whose segments touch, in the middle of their segment.
+ */
 import { inkOn } from "./colours.js";
+import { heartOf } from "./heart.js";
 import { pixelBox } from "./paint.js";
 
 const FONT = 11;
@@ -40,13 +44,24 @@ function roomFor(ctx, view, look, text, crowded, placed) {
   if (crowded && box.right - box.left < width) return null;
   const { plot } = view;
   const height = FONT + 6;
-  const left = Math.min(Math.max(box.left, plot.x + 1), plot.x + plot.width - width - 1);
-  for (const top of [box.top - height - 2, box.bottom + 2]) {
+  for (const { left: wished, top } of view.kind === "picture" ? inTheMiddle() : besideIt()) {
+    const left = Math.min(Math.max(wished, plot.x + 1), plot.x + plot.width - width - 1);
     const spot = { left, right: left + width, top, bottom: top + height, text, look };
     const inside = top >= plot.y && spot.bottom <= plot.y + plot.height;
     if (inside && !placed.some((other) => touches(other, spot))) return spot;
   }
   return null;
+
+  function besideIt() {
+    return [box.top - height - 2, box.bottom + 2].map((top) => ({ left: box.left, top }));
+  }
+
+  function inTheMiddle() {
+    if (box.bottom - box.top < height || box.right - box.left < width / 2) return [];
+    const { u, v } = heartOf(look.segment.shape);
+    const { x, y } = view.pixelAt(u, v);
+    return [{ left: x - width / 2, top: y - height / 2 }];
+  }
 }
 
 function touches(a, b) {

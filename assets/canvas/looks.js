@@ -5,6 +5,7 @@
  */
 import { confidenceOf, labelOf, standingOf } from "./acts.js";
 import { inkOn, labelColour } from "./colours.js";
+import { heartOf } from "./heart.js";
 import { pixelBox, stroke } from "./paint.js";
 
 const LINES = {
@@ -47,20 +48,27 @@ const BADGES = {
   corrected: [[-2.6, 2.6], [-1.9, 0.7], [1.7, -2.9], [2.9, -1.7], [-0.7, 1.9], [-2.6, 2.6]],
 };
 
-/** The sign at the corner of what a person confirmed, or of what contradicts the tags. */
+/** The sign at the corner (in a picture, at the name) of what a person confirmed, or of what contradicts the tags. */
 export function paintBadge(ctx, view, { segment, standing, colour }) {
   if (standing !== "contradicted" && !(standing in BADGES)) return;
   const { left, right, top, bottom } = pixelBox(segment.shape.box, view);
   if (right - left < 7 && bottom - top < 7) return;
   const scale = right - left < 22 || bottom - top < 18 ? 0.72 : 1;
   ctx.save();
-  ctx.translate(Math.max(right, left + 4), top);
+  const { x, y } = view.kind === "picture" ? aboveItsName(segment, view) : { x: Math.max(right, left + 4), y: top };
+  ctx.translate(x, y);
   ctx.scale(scale, scale);
   ctx.setLineDash([]);
   ctx.lineJoin = ctx.lineCap = "round";
   if (standing === "contradicted") paintWarning(ctx);
   else paintSign(ctx, BADGES[standing], colour);
   ctx.restore();
+}
+
+function aboveItsName(segment, view) {
+  const { u, v } = heartOf(segment.shape);
+  const { x, y } = view.pixelAt(u, v);
+  return { x, y: y - 16 };
 }
 
 function paintSign(ctx, points, colour) {
