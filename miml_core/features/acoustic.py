@@ -48,6 +48,7 @@ def sound_features(
     _check_set(feature_set)
     if not regions:
         return np.empty((0, len(sound_feature_names(feature_set))))
+    _check_regions(regions, *spectrogram.values.shape)
     reduced = noise_reduced(spectrogram)
     described = paper_features(reduced, regions)
     if feature_set == "paper":
@@ -88,3 +89,11 @@ def warm() -> None:
 def _check_set(feature_set: str) -> None:
     if feature_set not in ("paper", "extended"):
         raise BagtagError(f'The feature set is "paper" or "extended", not {feature_set!r}.')
+
+
+def _check_regions(regions: Sequence[Region], height: int, width: int) -> None:
+    """Compiled loops look at no borders: a region outside the spectrogram would read foreign memory."""
+    for region in regions:
+        top, left, bottom, right = region.box
+        if top < 0 or left < 0 or bottom > height or right > width or not region.mask.any():
+            raise BagtagError("A segment is empty or lies outside its recording; find the recording's segments again.")

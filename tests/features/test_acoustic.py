@@ -115,6 +115,12 @@ def test_one_pixel_and_silence_are_finite():
     assert sound_features(drawn, []).shape == (0, len(sound_feature_names()))
 
 
+@pytest.mark.parametrize(("top", "left", "filled"), [(-1, 0, True), (0, 10_000, True), (0, 0, False)])
+def test_regions_that_are_empty_or_outside_are_refused(top, left, filled):
+    with pytest.raises(BagtagError, match="outside its recording"):
+        sound_features(spectrogram(), [Region(top, left, np.full((2, 2), filled))])
+
+
 def _settings():
     from miml_core.segments.acoustic import SoundSegmentSettings
 

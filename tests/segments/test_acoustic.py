@@ -47,6 +47,39 @@ def test_every_knob_does_what_it_says():
         SoundSegmentSettings(sensitivity=2.0)
 
 
+def chirp(t, start, end, low, high):
+    """A call that sweeps from one pitch to another, soft at both ends."""
+    inside = (t >= start) & (t < end)
+    since = (t[inside] - start) / (end - start)
+    sound = np.zeros(len(t))
+    phase = 2 * np.pi * (end - start) * (low * since + (high - low) * since**2 / 2)
+    sound[inside] = 0.2 * np.sin(np.pi * since) ** 0.5 * np.sin(phase)
+    return sound
+
+
+def test_calls_at_the_same_time_are_parted_by_pitch_and_at_the_same_pitch_by_energy():
+    t = np.arange(3 * RATE) / RATE
+    noise = 0.002 * np.random.default_rng(0).standard_normal(len(t))
+    together = chirp(t, 1.0, 1.4, 2500, 3000) + chirp(t, 1.1, 1.5, 5000, 4200)
+    after = chirp(t, 1.0, 1.2, 3000, 3000) + chirp(t, 1.22, 1.4, 3000, 3000)
+    for sound, count in ((together, 2), (after, 2)):
+        made = make_spectrogram((sound + noise).astype(np.float32), RATE, SpectrogramSettings.for_rate(RATE))
+        large = [region for region in find_sound_segments(made, SoundSegmentSettings(gap=0.0)) if region.area > 60]
+        assert len(large) == count
+
+
+def test_echolocation_calls_that_run_into_each_other_are_parted_and_echoes_left_out():
+    rate = 250_000
+    t = np.arange(rate // 5) / rate
+    noise = 0.001 * np.random.default_rng(0).standard_normal(len(t))
+    calls = chirp(t, 0.050, 0.054, 60_000, 40_000) + chirp(t, 0.120, 0.124, 60_000, 40_000)
+    echoes = 0.1 * np.roll(calls, round(0.007 * rate))
+    made = make_spectrogram((calls + echoes + noise).astype(np.float32), rate, SpectrogramSettings.for_rate(rate))
+    found = find_sound_segments(made, SoundSegmentSettings.for_rate(rate))
+    starts = [float(made.grid.x_at(region.left)) for region in found]
+    assert starts == pytest.approx([0.050, 0.120], abs=0.002)
+
+
 def test_silence_and_one_sample_have_no_segments():
     for sound in (np.zeros(RATE, np.float32), np.zeros(1, np.float32)):
         silent = make_spectrogram(sound, RATE, SpectrogramSettings.for_rate(RATE))
