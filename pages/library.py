@@ -30,7 +30,8 @@ with told():
     hint(
         project,
         "library",
-        "Every recording here is a bag: one set of tags says what can be heard in it, not where. "
+        f"Every {'recording' if project.kind == 'sound' else 'picture'} here is a bag: one set of tags says what "
+        f"{'can be heard' if project.kind == 'sound' else 'can be seen'} in it, not where. "
         "Select a row to open it on another page.",
     )
     missing_files(project)

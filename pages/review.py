@@ -30,7 +30,8 @@ def desk(order: str, class_id: int | None) -> None:
             mode="review",
             queue=items,
             sampled=order == "random",
-            height=400,
+            height=320,
+            around=325,
             key="review.canvas",
         )
     with side:
@@ -55,8 +56,9 @@ with told():
         hint(
             project,
             "review",
-            "Press **Enter** to accept a prediction, **1 – 9** to correct it, **Space** to hear it, **N** for the "
-            "next. After a few corrections press *Retrain* and go on.",
+            f"Press **Enter** to accept a prediction, **1 – 9** to correct it, "
+            f"{'**Space** to hear it, ' if project.kind == 'sound' else ''}**N** for the next. "
+            "After a few corrections press *Retrain* and go on.",
         )
         order, class_id = choose_order(project)
         if review_items(project, order, class_id):

@@ -10,7 +10,7 @@ from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.knobs import knobs
 from pages.widgets.learn_segmenter import learn_segmenter
-from pages.widgets.preview import preview
+from pages.widgets.preview import part_tried, preview
 from pages.widgets.segment_queue import bags_to_segment
 from pages.widgets.session import the_project
 from pages.widgets.words import count
@@ -23,17 +23,18 @@ def desk() -> None:
     """Knobs and the two canvases: turning a knob runs only this."""
     bags, start = bags_to_segment(project)
     turned = knobs(project)
-    buttons = st.container()
+    buttons = st.container(horizontal=True, vertical_alignment="center")
     stored, tried = st.columns(2, gap="small")
     with stored:
         st.markdown("**Stored** · draw, merge, split and delete here")
-        state = canvas(project, start, mode="segment", queue=bags, height=300, key="segment.canvas")
+        state = canvas(project, start, mode="segment", queue=bags, height=260, around=455, key="segment.canvas")
     look_at(project, state.bag_id)
     with tried, told():
         with st.spinner("Trying the knobs …"):
-            name, found = preview(project, project.bag(state.bag_id), turned)
-        st.markdown(f"**With these knobs** · {count(found, 'segment')}")
-        canvas(project, state.bag_id, mode="preview", preview=name, height=300, key="segment.preview")
+            bag = project.bag(state.bag_id)
+            name, found = preview(project, bag, turned)
+        st.markdown(f"**With these knobs** · {count(found, 'segment')}{part_tried(project, bag)}")
+        canvas(project, state.bag_id, mode="preview", preview=name, height=260, around=455, key="segment.preview")
     with buttons:
         apply_settings(project, state.bag_id, turned)
         learn_segmenter(project)
@@ -52,7 +53,8 @@ with told():
         hint(
             project,
             "segment",
-            "Segments are found by themselves: what stands out of the background. Turn **Sensitivity** and watch the "
-            "right side; wrong ones do little harm, missing ones cannot be labelled.",
+            "Segments are found by themselves: what stands out of the background. Turn "
+            f"**{'Sensitivity' if project.kind == 'sound' else 'Segments a picture'}** and watch the right side; wrong "
+            "ones do little harm, missing ones cannot be labelled.",
         )
         desk()

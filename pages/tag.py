@@ -19,7 +19,14 @@ project = the_project()
 def desk(bags: list[int], play: bool) -> None:
     """The canvas with its tags: what happens there runs only this."""
     state = canvas(
-        project, current_bag(project, bags), mode="tag", queue=bags, autoplay=play, height=380, key="tag.canvas"
+        project,
+        current_bag(project, bags),
+        mode="tag",
+        queue=bags,
+        autoplay=play,
+        height=300,
+        around=400,
+        key="tag.canvas",
     )
     look_at(project, state.bag_id)
     why_these_tags(project, state.bag_id)
@@ -32,8 +39,9 @@ with told():
     hint(
         project,
         "tag",
-        "Say what can be heard, not where: type **/** and a few letters, or the tag's number. **Enter** finishes the "
-        "bag and brings the next; **0** means nothing here; **U** means you are not sure about the rest.",
+        f"Say what can be {'heard' if project.kind == 'sound' else 'seen'}, not where: type **/** and a few letters, "
+        "or the tag's number. **Enter** finishes the bag and brings the next; **0** means nothing here; **U** means you "
+        "are not sure about the rest.",
     )
     bags, play = choose_bags(project)
     if bags:

@@ -30,6 +30,12 @@ import { View } from "./view.js";
 
 const remembered = new Map(); // bag -> what was looked at, so that coming back finds it again
 const REMEMBERED_BAGS = 50;
+const HIGHEST = 900;
+
+/** At least what the page asks for; more where the window has room besides what else the page shows. */
+function stageHeight({ height, around }) {
+  return around ? `clamp(${height}px, 100vh - ${around}px, ${HIGHEST}px)` : `${height}px`;
+}
 
 export class Board {
 
@@ -66,7 +72,7 @@ export class Board {
     this.server = serverFor(this.data);
     if (first) this.#build();
     this.outbox.sendThrough(this.server);
-    this.root.style.setProperty("--stage-height", `${this.data.height}px`);
+    this.root.style.setProperty("--stage-height", stageHeight(this.data));
     this.root.dataset.mode = this.mode;
     this.theme = readTheme(this.root);
     this.queue.update(this.data.queue, this.item);

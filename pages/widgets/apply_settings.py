@@ -23,7 +23,7 @@ _SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
 def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> None:
     """One row of buttons; the ones that reach far ask first."""
     changed = turned != project.settings
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown("**Apply**", width="content")
         with folding_popover("To this bag", "apply-this", icon=":material/crop_free:"):
             _ask(project, turned, bags=[bag_id], scope="all", key="this")

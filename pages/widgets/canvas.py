@@ -59,6 +59,7 @@ def canvas(
     segment_id: int | None = None,
     preview: str | None = None,
     height: int = 420,
+    around: int = 0,
     sampled: bool = False,
     autoplay: bool = False,
     key: str = "canvas",
@@ -75,8 +76,9 @@ def canvas(
         "view": nothing can be changed. "preview": the segments of `preview` (see `routes.previews.keep_preview`).
     queue
         What N and P go through, in order: bags, or (bag, segment) pairs.
-    height
-        Of the picture, in pixels; buttons and legend come on top.
+    height, around
+        The least height of the picture, in pixels (buttons and legend come on top), and how much of the window the
+        page needs besides: on a higher window the picture grows. 0 keeps it at its least.
     sampled
         The queue is the random sample for honest accuracy.
     autoplay
@@ -100,6 +102,7 @@ def canvas(
         "queue": _around(queue, _now(key).get("item") or list(item)),
         "preview": preview,
         "height": height,
+        "around": around,
         "sampled": sampled,
         "autoplay": autoplay,
     }

@@ -84,7 +84,7 @@ def open_project_door() -> None:
     for folder in known_projects()[:5]:
         sure_button(
             plain(folder.name),
-            lambda folder=folder: open_project(folder),
+            lambda folder=folder: _open(folder),
             key=f"door.known.{folder}",
             icon=":material/folder:",
             help=plain(str(folder)),
@@ -94,7 +94,7 @@ def open_project_door() -> None:
         folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
         sure_button(
             "Open",
-            lambda: open_project(existing_folder(folder, allowed_roots())),
+            lambda: _open(existing_folder(folder, allowed_roots())),
             key="door.open",
             disabled=folder is None,
         )
@@ -134,7 +134,13 @@ def _make_project(folder: Path, kind: str, name: str, parent: Path, cutting: dic
     target = project_folder(parent, name)
     with Project.create(target, kind=kind, name=name.strip(), annotator=annotator()) as project:
         start_import(project, [folder], cutting, segment=True)
-    open_project(target)
+    _open(target)
+
+
+def _open(folder: Path) -> None:
+    """At its library: a change of page, so that the doors go at once instead of lingering below it."""
+    open_project(folder)
+    go_to("library")
 
 
 def project_folder(parent: Path, name: str) -> Path:

@@ -22,7 +22,7 @@ def learn_segmenter(project: Project) -> None:
     lessons = project.segmenter_lessons()
     busy = any(job.kind == "learn-segmenter" for job in project.jobs(active=True))
     learned = project.settings.learned_segmenter is not None
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.button(
             "Learn again from my edits" if learned else "Learn from my edits",
             key="segmenter.learn",
@@ -43,8 +43,6 @@ def learn_segmenter(project: Project) -> None:
                 args=(project,),
             )
             st.caption("Segments are found as learnt from your edits; the knobs still count.", width="content")
-        elif not lessons.enough:
-            st.caption(lessons.sentence, width="content")
 
 
 def _forget(project: Project) -> None:

@@ -33,6 +33,12 @@ def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str
     return kept[1], kept[2]
 
 
+def part_tried(project: Project, bag: Bag) -> str:
+    """Words on how much of the bag was tried, where that is not all of it."""
+    whole = project.kind != "sound" or bag.duration <= LONGEST_SECONDS
+    return "" if whole else f" in its first {LONGEST_SECONDS:.0f} s (the preview covers no more)"
+
+
 def _try(path: Path, kind: str, bag: Bag, settings: InstanceSettings) -> tuple[Grid, list[Region], BagImage | None]:
     return _try_sound(path, bag, settings) if kind == "sound" else _try_picture(path, settings)
 

@@ -61,6 +61,22 @@ def picture_project(folder: Path, *, n_pictures: int = 2) -> Project:
     return project
 
 
+def bat_project(folder: Path) -> Project:
+    """One second of ultrasound: calls sweeping from 60 to 30 kHz."""
+    folder.mkdir(parents=True)
+    project = Project.create(folder / "project", kind="sound", name="Bats", annotator="Ann")
+    rate = 192_000
+    sound = np.random.default_rng(0).normal(0, 0.004, rate)
+    t = np.arange(int(0.006 * rate)) / rate
+    sweep = 60_000 - 30_000 * t / t[-1]
+    for start in (0.1, 0.3, 0.5, 0.7):
+        first = int(start * rate)
+        sound[first : first + len(t)] += 0.3 * np.hanning(len(t)) * np.sin(2 * np.pi * np.cumsum(sweep) / rate)
+    soundfile.write(folder / "night.wav", sound, rate, subtype="PCM_16")
+    project.add_media([folder / "night.wav"])
+    return project
+
+
 def _calls(n: int, rng: np.random.Generator) -> np.ndarray:
     """(n, 4): start, length (seconds), lowest and highest frequency, on a loose lattice so that few overlap."""
     columns = int(np.ceil(np.sqrt(n * 2.2)))

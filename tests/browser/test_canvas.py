@@ -10,7 +10,7 @@ import pytest
 from miml_core import BACKGROUND
 from miml_core.project import Project
 from tests.browser.board import ROOT, Board
-from tests.browser.projects import picture_project, sound_project
+from tests.browser.projects import bat_project, picture_project, sound_project
 
 pytestmark = pytest.mark.browser
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ 'tit'", "שלום עולם", "Grünfink", "白鹡鸰")
@@ -23,6 +23,7 @@ def projects(tmp_path_factory):
     sound_project(folder / "sound", (5, 40, 300)).close()
     sound_project(folder / "nasty", (5,), classes=NASTY).close()
     picture_project(folder / "picture").close()
+    bat_project(folder / "bats").close()
     return folder
 
 
@@ -331,6 +332,44 @@ def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(p
     state = board.wait(f"s.playing && s.position > {segment.left}")
     assert state["position"] < segment.right
     board.press("Space")
+
+
+def test_the_list_of_keys_opens_and_closes(page, server):
+    board = Board.open(page, server.url, bag=1)
+    shown = page.locator(".bagtag .help")
+    assert not shown.is_visible()
+    board.press("?")
+    said = shown.inner_text()
+    assert all(key in said for key in ("Shift+Enter", "Ctrl+Z", "Space", "label with a class", "next bag", "undo"))
+    board.press("?")
+    assert not shown.is_visible()
+
+
+def test_a_view_of_4000_pixels_with_300_segments(chromium, server, stored):
+    context = chromium.new_context(viewport={"width": 4000, "height": 1000})
+    page = context.new_page()
+    board = Board.open(page, server.url, bag=3, height=700)
+    width, drawn = board.ask("b => [b.stage.canvases.base.width, b.stage.canvases.base.toDataURL().length]")
+    assert width > 3800 and drawn > 100_000, "it is painted over its whole width"
+    segment = max(stored.segments(3), key=lambda one: one.left).id
+    board.click(segment)
+    board.wait(f"s.selected[0] === {segment}")
+    context.close()
+
+
+def test_a_bat_is_expanded_in_time_from_the_start(page, server, projects):
+    """A recording at 192 kHz: what plays is ten times slower, so that its 40 kHz are heard as 4."""
+    board = Board.open(page, server.url, **{"in": "bats"})
+    with page.expect_request("**/sound/**") as heard:
+        board.press("Space")
+    assert "factor=0.1" in heard.value.url
+    answer = page.request.get(heard.value.url)
+    rate = int.from_bytes(answer.body()[24:28], "little")
+    assert answer.ok and rate == 19_200
+    board.press("Space")
+    x, y = board.pixel(0.5, 40_000)
+    page.mouse.move(x, y)
+    assert "40.0" in board.text(".readout")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -202,6 +202,29 @@ def test_a_click_is_not_lost_when_the_page_is_left_at_once(chromium, server, hom
     context.close()
 
 
+def test_zoom_and_selection_survive_a_job_that_ends(chromium, server, home):
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    open_in(page, server, home)
+    with Project.open(home / "nasty" / "project") as project:
+        go(page, "Review")
+        board = Board(page)
+        board.press("ArrowRight", "+", "+")
+        board.wait("s.zoom.x > 2 && s.selected.length === 1")
+        page.evaluate(f"window.was = {BOARD}")
+        seen = board.state
+        job = project.start_job("train", {"model": "ored-lr"})
+        strip = page.locator(f".st-key-job-{job.id}")
+        strip.wait_for()
+        _until(lambda: project.job(job.id).state == "done")
+        strip.wait_for(state="detached")
+        page.wait_for_timeout(2500)
+        now = board.state
+        assert (now["bag"], now["window"], now["selected"]) == (seen["bag"], seen["window"], seen["selected"])
+        assert page.evaluate(f"window.was === {BOARD}"), "it is the same canvas, not one made anew"
+    context.close()
+
+
 def test_two_tabs_see_each_others_tags(chromium, server, home):
     context = chromium.new_context(viewport={"width": 1280, "height": 720})
     pages = [context.new_page(), context.new_page()]

@@ -75,7 +75,7 @@ def test_an_empty_project_points_to_the_library(home, no_workers, show):
 def test_learning_from_edits_waits_until_there_are_enough(project, show):
     app = show(project, "segment")
     assert app.button(key="segmenter.learn").disabled
-    assert "there are 0 and 0" in texts(app)
+    assert "there are 0 and 0" in app.button(key="segmenter.learn").help
 
 
 def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
@@ -96,3 +96,13 @@ def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
     press(app, "Use the built-in way")
     assert project.settings.learned_segmenter is None
     assert "no learned segmenter" not in texts(app)
+
+
+def test_a_preview_that_covers_only_the_beginning_says_so(project):
+    from dataclasses import replace
+
+    from pages.widgets.preview import part_tried
+
+    bag = project.bag(project.bag_ids()[0])
+    assert part_tried(project, bag) == ""
+    assert "first 60 s" in part_tried(project, replace(bag, end=bag.start + 61))
