@@ -40,8 +40,8 @@ with told():
         project,
         "tag",
         f"Say what can be {'heard' if project.kind == 'sound' else 'seen'}, not where: type **/** and a few letters, "
-        "or the tag's number. **Enter** finishes the bag and brings the next; **0** means nothing here; **U** means you "
-        "are not sure about the rest.",
+        "or the tag's number. **Enter** finishes the bag and brings the next; **0** means nothing here; **U** means "
+        "you are not sure about the rest.",
     )
     bags, play = choose_bags(project)
     if bags:

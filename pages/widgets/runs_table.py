@@ -15,9 +15,20 @@ from pages.widgets.picked import picked_rows
 from pages.widgets.words import count, length_of_time, when
 
 SCORES = {
-    "sample": ("Accuracy", "Share found right in a random sample: the honest figure"),
-    "agreement_before": ("Before it", "Share found right of what the run before it had said: pessimistic"),
-    "objective": ("Objective", "What the training maximises; comparable between runs on the same data only"),
+    "sample": ("Accuracy", "Share of segments found right in a random sample: the honest figure"),
+    "held_out_average_precision": (
+        "New bags",
+        "How well a model like it ranks the tags of bags it has not learnt from (average precision, 1 is perfect): "
+        "compares runs and models",
+    ),
+    "held_out_log_likelihood": (
+        "Tags",
+        "How likely a model like it finds the tags of bags it has not learnt from (mean log-likelihood, 0 is perfect)",
+    ),
+    "objective": (
+        "Objective",
+        "What the training maximises; comparable between runs of one model on the same data only",
+    ),
 }
 _STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "cancelled"}
 
@@ -73,16 +84,16 @@ def _row(project: Project, run: Run) -> dict[str, Any]:
 def _columns() -> dict[str, Any]:
     config = st.column_config
     return {
-        "current": config.TextColumn("", width=60),
-        "number": config.NumberColumn("Run", width=50),
-        "model": config.TextColumn("Model", width=150),
+        "current": config.TextColumn("", width=54),
+        "number": config.NumberColumn("Run", width=44),
+        "model": config.TextColumn("Model", width=152),
         "state": config.TextColumn("State", width=100),
         "when": "When",
         "took": config.TextColumn("Took", width=70),
-        "bags": config.NumberColumn("Bags", width=60),
-        "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=76),
+        "bags": config.NumberColumn("Bags", width=52),
+        "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=72),
         **{
-            name: config.NumberColumn(title, format="%.3f", help=says, width=84)
+            name: config.NumberColumn(title, format="%.3f", help=says, width=78)
             for name, (title, says) in SCORES.items()
         },
     }
