@@ -22,7 +22,7 @@ import { Scene } from "./scene.js";
 import { Selection } from "./selection.js";
 import { serverFor } from "./server.js";
 import { makeShape } from "./shapes.js";
-import { Stage } from "./stage.js";
+import { Stage, stageHeight } from "./stage.js";
 import { StatusBar } from "./statusbar.js";
 import { TagBar } from "./tagbar.js";
 import { Toolbar } from "./toolbar.js";
@@ -30,12 +30,6 @@ import { View } from "./view.js";
 
 const remembered = new Map(); // bag -> what was looked at, so that coming back finds it again
 const REMEMBERED_BAGS = 50;
-const HIGHEST = 900;
-
-/** At least what the page asks for; more where the window has room besides what else the page shows. */
-function stageHeight({ height, around }) {
-  return around ? `clamp(${height}px, 100vh - ${around}px, ${HIGHEST}px)` : `${height}px`;
-}
 
 export class Board {
 
@@ -108,7 +102,7 @@ export class Board {
     this.stage.node.append(this.card.node, this.finder.node, this.help.node, this.notice.node);
     this.keeper = new Keeper(lifetime, this.server, this.outbox, {
       onBag: (bag) => this.#show(bag),
-      onProblem: (problem) => problem.stranger || this.notice.stay(problem.message, () => this.#retry()),
+      onProblem: (problem) => this.#tellProblem(problem),
       onResult: (answer) => this.hands.explain(answer),
     });
     this.backdrop = new Backdrop(this);
@@ -154,7 +148,14 @@ export class Board {
       return;
     }
     this.notice.hide();
+    this.stage.node.classList.toggle("waiting", this.bag === null);
     this.keeper.open(item[0], this.data.preview ?? null).then(() => this.#preload());
+  }
+
+  #tellProblem(problem) {
+    if (problem.stranger) return;
+    this.stage.node.classList.remove("waiting");
+    this.notice.stay(problem.message, () => this.#retry());
   }
 
   #retry() {
@@ -171,6 +172,7 @@ export class Board {
 
   /** Show a bag, or the same bag with news; in that case zoom and selection stay. */
   #show(bag) {
+    this.stage.node.classList.remove("waiting");
     const another = bag.id !== this.bag?.id;
     const moved = another || JSON.stringify(bag.extent) !== JSON.stringify(this.bag.extent);
     if (moved) this.view = new View(bag.extent, bag.kind);

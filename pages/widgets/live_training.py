@@ -9,7 +9,7 @@ from miml_core.project.jobs import STOP_EARLY
 from pages.widgets import charts, model_words
 from pages.widgets.guard import attempt, told
 from pages.widgets.run_again import run_again
-from pages.widgets.words import time_left
+from pages.widgets.words import plain, time_left
 
 _SECONDS = 1.0
 
@@ -73,5 +73,6 @@ def _sentence(job: Job) -> str:
         return "Stopping: keeps what it has learned, then predicts"
     if job.state == "queued":
         return "Waiting for its turn"
+    phase = "" if job.message in ("training", "starting") else plain(job.message)
     step = f"step {job.done} of at most {job.of}" if job.of else "getting ready"
-    return " · ".join(part for part in (step, time_left(job.seconds_left)) if part)
+    return " · ".join(part for part in (phase, step, time_left(job.seconds_left)) if part)

@@ -1,5 +1,8 @@
 """A click is done, also when the run it started never reached its button."""
 
+import re
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -54,3 +57,18 @@ def test_a_button_that_may_not_be_pressed_any_more_does_nothing(app):
     app.session_state["value"] = -1
     press(app, "Do it").run()
     assert app.session_state["done"] == []
+
+
+def test_pages_use_no_button_whose_click_can_be_lost_and_no_rerun_that_overtakes_one():
+    pages = Path(__file__).resolve().parents[2] / "pages"
+    wrong = re.compile(
+        r"^\s*(if|elif|and|or|return|not)\b[^\n#]*\bst\.(button|form_submit_button)\(|\bst\.rerun\(", re.MULTILINE
+    )
+    allowed = {"run_again.py", "class_editor.py", "apply_settings.py"}
+    found = {path.name for path in pages.rglob("*.py") if wrong.search(_code(path))}
+    assert found <= allowed, found - allowed
+
+
+def _code(path: Path) -> str:
+    """A file without its documentation, which may speak of what is not done."""
+    return re.sub(r'"""[\s\S]*?"""', "", path.read_text(encoding="utf-8"))
