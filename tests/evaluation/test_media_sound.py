@@ -8,7 +8,7 @@ import soundfile
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
-from miml_core.evaluation.media_sound import box_overlap, covered, measure_sound
+from miml_core.evaluation.media_sound import box_overlap, box_shared, covered, measure_sound
 from miml_core.evaluation.sound_chain import segment_truth
 from miml_core.evaluation.sound_sets import Event, find_box_sets, find_event_sets
 
@@ -126,6 +126,7 @@ def test_overlap_of_boxes():
     first = np.array([[0.0, 0.0, 2.0, 2.0]])
     second = np.array([[1.0, 1.0, 3.0, 3.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
     np.testing.assert_allclose(box_overlap(first, second), [[1 / 7, 0.5, 0.0]])
+    np.testing.assert_allclose(box_shared(second, first)[:, 0], [1 / 4, 1.0, 0.0])
     assert box_overlap(first, np.empty((0, 4))).shape == (1, 0)
 
 
