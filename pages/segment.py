@@ -29,15 +29,15 @@ def desk() -> None:
         st.markdown("**Stored** · draw, merge, split and delete here")
         state = canvas(project, start, mode="segment", queue=bags, height=260, around=455, key="segment.canvas")
     look_at(project, state.bag_id)
+    with buttons:
+        apply_settings(project, state.bag_id, turned)
+        learn_segmenter(project)
     with tried, told():
         with st.spinner("Trying the knobs …"):
             bag = project.bag(state.bag_id)
             name, found = preview(project, bag, turned)
         st.markdown(f"**With these knobs** · {count(found, 'segment')}{part_tried(project, bag)}")
         canvas(project, state.bag_id, mode="preview", preview=name, height=260, around=455, key="segment.preview")
-    with buttons:
-        apply_settings(project, state.bag_id, turned)
-        learn_segmenter(project)
 
 
 with told():
