@@ -9,7 +9,7 @@ from pages.widgets.empty import empty
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.retrain import retrain_button
-from pages.widgets.review_queue import choose_order, keep_place, place_in, review_items, top_up
+from pages.widgets.review_queue import choose_order, goes_on, keep_place, place_in, review_items, top_up
 from pages.widgets.segment_panel import segment_panel
 from pages.widgets.session import the_project
 
@@ -29,6 +29,7 @@ def desk(order: str, class_id: int | None) -> None:
             segment_id=segment_id,
             mode="review",
             queue=items,
+            more=goes_on(items),
             sampled=order == "random",
             height=320,
             around=325,

@@ -4,12 +4,13 @@ export class Queue {
     this.items = [];
     this.first = 0;
     this.total = 0;
+    this.more = false; // the list goes on beyond what the page has fetched so far
     this.index = 0;
   }
 
   /** Take the page's list; `here` is the item on screen, which keeps its place if the list has it. */
-  update({ items = [], first = 0, total = items.length, index = 0 } = {}, here = null) {
-    Object.assign(this, { items, first, total });
+  update({ items = [], first = 0, total = items.length, index = 0, more = false } = {}, here = null) {
+    Object.assign(this, { items, first, total, more });
     const found = here === null ? -1 : items.findIndex((item) => same(item, here));
     this.index = found >= 0 ? found : Math.min(Math.max(index - first, 0), Math.max(items.length - 1, 0));
   }

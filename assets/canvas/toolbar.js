@@ -80,7 +80,7 @@ export class Toolbar {
     for (const { shown, node } of this.groups) node.hidden = !shown();
     this.title.textContent = bag?.name ?? "";
     this.title.title = bag?.name ?? "";
-    this.place.textContent = board.queue.total > 1 ? `${board.queue.position + 1} / ${board.queue.total}` : "";
+    this.place.textContent = board.queue.total > 1 ? `${board.queue.position + 1} / ${board.queue.total}${board.queue.more ? "+" : ""}` : "";
     this.#press("loop", player.loop);
     this.#press("play", player.playing);
     for (const name of ["select", "box", "lasso", "redraw", "split"]) this.#press(name, tool === name);

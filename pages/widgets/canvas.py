@@ -56,6 +56,7 @@ def canvas(
     *,
     mode: Mode = "review",
     queue: Sequence[Item] | None = None,
+    more: bool = False,
     segment_id: int | None = None,
     preview: str | None = None,
     height: int = 420,
@@ -76,6 +77,8 @@ def canvas(
         "view": nothing can be changed. "preview": the segments of `preview` (see `routes.previews.keep_preview`).
     queue
         What N and P go through, in order: bags, or (bag, segment) pairs.
+    more
+        The page will put further items at the end of the queue: its length is shown as "100+".
     height, around
         The least height of the picture, in pixels (buttons and legend come on top), and how much of the window the
         page needs besides: on a higher window the picture grows. 0 keeps it at its least.
@@ -99,7 +102,7 @@ def canvas(
         "bag": item[0],
         "segment": item[1],
         "wish": wish,
-        "queue": _around(queue, _now(key).get("item") or list(item)),
+        "queue": _around(queue, _now(key).get("item") or list(item), more=more),
         "preview": preview,
         "height": height,
         "around": around,
@@ -154,7 +157,7 @@ def _wish(key: str, bag_id: int, segment_id: int | None) -> tuple[tuple[int, int
     return shown, number
 
 
-def _around(queue: Sequence[Item] | None, here: Sequence[int | None]) -> dict[str, Any]:
+def _around(queue: Sequence[Item] | None, here: Sequence[int | None], *, more: bool = False) -> dict[str, Any]:
     """The part of the queue around an item that the browser needs to go on without the page."""
     if not queue:
         return {}
@@ -164,7 +167,8 @@ def _around(queue: Sequence[Item] | None, here: Sequence[int | None]) -> dict[st
     if place is None:
         place = next((i for i, item in enumerate(items) if item[0] == wanted[0]), 0)
     first = max(0, place - _AROUND)
-    return {"items": items[first : place + _AROUND + 1], "first": first, "index": place, "total": len(items)}
+    around = items[first : place + _AROUND + 1]
+    return {"items": around, "first": first, "index": place, "total": len(items), "more": more}
 
 
 def _base() -> str:

@@ -83,6 +83,11 @@ def review_items(project: Project, order: str, class_id: int | None) -> list[Ite
     return items
 
 
+def goes_on(items: list[Item]) -> bool:
+    """Is there more than has been fetched so far? It comes in batches, and the last one is not full."""
+    return len(items) >= _AT_ONCE and len(items) % _AT_ONCE == 0
+
+
 def place_in(items: list[Item]) -> Item:
     """Where the person is in the list: where they were, or at its first segment."""
     return st.session_state.get(_PLACE) or items[0]
