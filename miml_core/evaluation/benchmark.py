@@ -63,6 +63,11 @@ def _transductive(data: DataSet, name: str, seed: int) -> dict[str, float]:
     probabilities = model.annotate(data.bags)
     n_classes = data.bags.n_classes
     predicted = metrics.predicted_classes(probabilities, n_classes)
+    if model.has_background:
+        free_to_win = np.argmax(probabilities, axis=1)
+        row["transductive_background_free"] = 100 * metrics.instance_accuracy(data.truth, free_to_win)
+        if (data.truth < 0).any():
+            row["background_of_unlabelled"] = 100 * float(np.mean(free_to_win[data.truth < 0] == n_classes))
     return row | {
         "transductive": 100 * metrics.instance_accuracy(data.truth, predicted),
         "transductive_macro_f1": 100 * metrics.macro_f1(data.truth, predicted),

@@ -57,6 +57,15 @@ def test_a_row_has_accuracies_and_bag_measures(tmp_path):
     assert row["inductive"] > 90
     assert row["ranking_loss"] < 0.05
     assert row["seconds"] > 0
+    assert "transductive_background_free" not in row
+
+
+def test_a_background_class_is_judged_free_to_win_as_well(tmp_path):
+    write_set(tmp_path / "b.npz", unlabelled=True)
+    (data,) = find_sets(tmp_path, ["unfiltered"])
+    row = measure(data, "ored-lr", folds=0, seed=0)
+    assert 80 < row["transductive_background_free"] <= row["transductive"]
+    assert 0 <= row["background_of_unlabelled"] <= 100
 
 
 def test_learning_never_sees_true_labels(tmp_path):
