@@ -30,8 +30,16 @@ from miml_core.models.ored_lr_solvers import (
     Whitening,
     climb_lbfgs,
     merge_background,
+    spread_background,
 )
-from miml_core.posterior import bag_posterior, posterior_cost, refuse_impossible_bags, tag_probabilities
+from miml_core.models.ored_lr_talk import CHOOSING, FITTING, STARTING, Talk
+from miml_core.posterior import (
+    bag_posterior,
+    posterior_cost,
+    refuse_impossible_bags,
+    tag_probabilities,
+    training_posterior,
+)
 
 Array = NDArray[np.float64]
 
@@ -39,7 +47,6 @@ _START_ALPHA, _START_BAGS = 10.0, 2000
 _CANDIDATE_BACKGROUND = 3.0
 _KERNEL_GAIN = 4.0
 """Size of the kernel's features, which have norm 1, beside standardised ones, of norm sqrt(d): what one alpha suits."""
-_STARTING, _CHOOSING, _FITTING = range(3)
 
 
 class ORedLR(Model):
@@ -80,7 +87,9 @@ class ORedLR(Model):
     Attributes
     ----------
     weights_ : (D + 1, K)
-        The last row is the bias, the last column the background if there is one.
+        What makes the tags most likely. The last row is the bias, the last columns the background if there is one.
+    segment_weights_ : (D + 1, K)
+        What segments are labelled by: the same, unless the background held more than it had earned.
     alpha_ : float
     curve_ : (iterations,)
         The objective after each iteration of the final fit.
@@ -92,6 +101,7 @@ class ORedLR(Model):
 
     maps_: list[Any]
     weights_: Array
+    segment_weights_: Array
     alpha_: float
     curve_: Array
     evidence_: dict[str, int]
@@ -144,7 +154,7 @@ class ORedLR(Model):
         earlier = self._usable(warm_start, bags)
         self.maps_ = self._fit_maps(bags.X) if earlier is None else earlier.maps_
         Z = self._see(learnable.X)
-        talk = _Talk(progress)
+        talk = Talk(progress)
         if earlier is None:
             alpha, W = self._start(Z, learnable, talk)
         else:
@@ -158,20 +168,48 @@ class ORedLR(Model):
             Whitening(objective, W).scale(alpha),
             max_iterations=self.max_iterations,
             tolerance=self.tolerance,
-            report=lambda objective: talk(_FITTING, objective, alpha),
+            report=lambda objective: talk(FITTING, objective, alpha),
         )
         self.alpha_ = alpha
-        self.curve_ = np.array(talk.curves[_FITTING])
+        self.curve_ = np.array(talk.curves[FITTING])
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.evidence_ = _evidence(bags)
-        self.background_shift_ = 0.0
+        self.segment_weights_, self.background_shift_ = self.weights_, 0.0
         if self.background:
-            most = self.background_share_ if self.most_background == "auto" else float(self.most_background)
-            self.background_shift_ = background_shift(self._log_prior(bags.X), bags, leak=self.leak, most=most)
+            self._lower_background(Z, learnable, bags)
         return self
 
-    def _start(self, Z: Array, bags: BagSet, talk: _Talk) -> tuple[float, Array]:
+    def _lower_background(self, Z: Array, learnable: BagSet, bags: BagSet) -> None:
+        """Leave to the background no more than it has earned, and learn once more what the segments it gives up are."""
+        most = self.background_share_ if self.most_background == "auto" else float(self.most_background)
+        shift = background_shift(self._log_prior(bags.X), bags, leak=self.leak, most=most)
+        if shift > 0:
+            self.segment_weights_ = self._relearn_below(shift, Z, learnable)
+            shift = background_shift(self._log_prior(bags.X), bags, leak=self.leak, most=most)
+        self.background_shift_ = shift
+
+    def _relearn_below(self, shift: float, Z: Array, bags: BagSet) -> Array:
+        """The weights after one round of EM (eqs. 11, 22) with the background's odds lowered.
+
+        The classes were learnt from the few segments that it had left them. Tags are still predicted by the weights
+        of before, which make them most likely.
+        """
+        log_prior = log_softmax(Z @ self.weights_)
+        log_prior[:, bags.n_classes :] -= shift
+        merged = merge_background(log_prior, bags.n_classes)
+        seen = training_posterior(merged, bags, leak=self.leak).probabilities
+        labels = CandidateLikelihood(Z, bags, spread_background(seen, log_prior, merged), alpha=self.alpha_)
+        return climb_lbfgs(
+            labels,
+            self.weights_,
+            Whitening(labels, self.weights_).scale(self.alpha_),
+            max_iterations=100,
+            tolerance=1e-4,
+            report=lambda value: False,
+        )
+
+    def _start(self, Z: Array, bags: BagSet, talk: Talk) -> tuple[float, Array]:
         """Where a cold fit starts: candidate labels, then the tags under a strong penalty, then the alpha asked for.
 
         With a background class the likelihood has several peaks. Started from nothing, a fit ends on a lower one as
@@ -194,7 +232,7 @@ class ORedLR(Model):
                 Whitening(objective, W).scale(_START_ALPHA),
                 max_iterations=100,
                 tolerance=1e-4,
-                report=lambda value: talk(_STARTING, value, _START_ALPHA),
+                report=lambda value: talk(STARTING, value, _START_ALPHA),
             )
         given = None if self.alpha == "auto" else float(self.alpha)
         self.background_share_ = 0.0
@@ -207,7 +245,7 @@ class ORedLR(Model):
             Whitening(objective, W),
             leak=self.leak,
             seed=self.seed,
-            report=partial(talk, _CHOOSING),
+            report=partial(talk, CHOOSING),
             given=given,
         )
         if not self.background:
@@ -289,7 +327,10 @@ class ORedLR(Model):
     # answers
 
     def _log_prior(self, X: Array) -> Array:
-        return merge_background(log_softmax(self._see(X) @ self.weights_), len(self.classes_))
+        return self._log_prior_by(self.segment_weights_, X)
+
+    def _log_prior_by(self, weights: Array, X: Array) -> Array:
+        return merge_background(log_softmax(self._see(X) @ weights), len(self.classes_))
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """p(y | x, w) of new segments, eq. 1; its arg max is the inductive prediction, eq. 26."""
@@ -313,7 +354,8 @@ class ORedLR(Model):
         The paper's rule (eq. 28) is the union of the segments' arg max, a set without probabilities.
         """
         self._check_bags(bags)
-        return tag_probabilities(self.predict_proba(bags.X), bags.offsets, len(self.classes_), self.leak)
+        prior = np.exp(self._log_prior_by(self.weights_, bags.X))
+        return tag_probabilities(prior, bags.offsets, len(self.classes_), self.leak)
 
     # files and checks
 
@@ -347,24 +389,3 @@ def _evidence(bags: BagSet) -> dict[str, int]:
         "tags": int((bags.tags != 0).sum()),
         "labels": int((bags.labels != UNKNOWN).sum()),
     }
-
-
-class _Talk:
-    """Turns phases of unknown length into progress out of 100; remembers the curve and a wish to stop."""
-
-    PHASES = ((0, 15, 60), (15, 70, 250), (70, 100, 60))
-    """Starting, choosing alpha, fitting: from and to which step of 100 each goes, and its typical iterations."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress, self.stopped = progress, False
-        self.curves: tuple[list[float], ...] = ([], [], [])
-
-    def __call__(self, phase: int, objective: float, alpha: float) -> bool:
-        """Tell of one iteration; whether to stop."""
-        self.curves[phase].append(objective)
-        if self.progress is not None:
-            low, high, typical = self.PHASES[phase]
-            step = low + (high - low) * (1 - 0.2 ** (len(self.curves[phase]) / typical))
-            info = {"objective": objective, "phase": phase, "iteration": len(self.curves[phase]), "alpha": alpha}
-            self.stopped = bool(self.progress(int(step), 100, info)) or self.stopped
-        return self.stopped

@@ -56,7 +56,7 @@ class MarginalLikelihood:
         log_prior = log_softmax(self.Z @ W)
         merged = merge_background(log_prior, self.bags.n_classes)
         seen = training_posterior(merged, self.bags, leak=self.leak)
-        posterior = _spread_background(seen.probabilities, log_prior, merged)
+        posterior = spread_background(seen.probabilities, log_prior, merged)
         return self.penalised(W, float(seen.log_likelihood.sum())), log_prior, posterior
 
     def value_and_gradient(self, W: Array) -> tuple[float, Array]:
@@ -94,7 +94,7 @@ def merge_background(log_prior: Array, n_classes: int) -> Array:
     return np.concatenate([log_prior[:, :n_classes], together], axis=1)
 
 
-def _spread_background(posterior: Array, log_prior: Array, merged: Array) -> Array:
+def spread_background(posterior: Array, log_prior: Array, merged: Array) -> Array:
     """The posterior of the merged background given back to its columns, each in proportion to its prior."""
     if log_prior.shape == merged.shape:
         return posterior

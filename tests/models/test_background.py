@@ -127,3 +127,17 @@ def test_bags_without_tags_stay_background():
     annotated = ORedLR(background=True, leak=0.01, alpha=1.0, most_background=0.0).fit(bags).annotate(bags)
     assert (annotated[60:, -1] == 1).all()
     assert (annotated[:60, 0] > 0.9).mean() > 0.9
+
+
+def test_what_the_background_gives_up_is_learnt_from():
+    """Where the background took most of each flock, segments of new bags are told apart better once it is lowered."""
+    bags, _ = flocks(0.3, spread=2.0)
+    new, truth = flocks(0.3, spread=2.0, seed=1)
+    model = ORedLR(alpha=1.0, background=True, leak=0.01).fit(bags)
+    assert model.background_shift_ > 0
+    named = truth < 3
+    by_tags, by_segments = (
+        (model._log_prior_by(weights, new.X)[named].argmax(axis=1) == truth[named]).mean()
+        for weights in (model.weights_, model.segment_weights_)
+    )
+    assert by_segments > by_tags + 0.05
