@@ -25,7 +25,7 @@ def sure_button(
     label: str, act: Callable[[], Any], *, key: str, then: Literal["app", "fragment"] = "app", **look: Any
 ) -> None:
     """A button that does `act` when it is pressed, then runs the page (or the dialog: `then="fragment"`) again."""
-    st.session_state.setdefault(_ACTS, {})[key] = act
+    st.session_state.setdefault(_ACTS, {})[key] = (st.session_state.get(_PAGE), act)
     st.button(label, key=key, on_click=_note, args=(key,), **look)
     if _take(key) and not look.get("disabled"):
         act()
@@ -34,13 +34,12 @@ def sure_button(
 
 def do_what_was_pressed(page: str) -> None:
     """At the start of every run: do what was pressed on a page that has been left since."""
-    if st.session_state.get(_PAGE) == page:
-        return
     st.session_state[_PAGE] = page
-    acts = st.session_state.pop(_ACTS, {})
-    for key in st.session_state.pop(_PRESSED, []):
-        if key in acts:
-            attempt(acts[key])
+    acts = st.session_state.get(_ACTS, {})
+    for key in st.session_state.get(_PRESSED, []):
+        where, act = acts.get(key, (page, None))
+        if where != page and act is not None and _take(key):
+            attempt(act)
 
 
 def _note(key: str) -> None:

@@ -197,7 +197,8 @@ def test_a_click_is_not_lost_when_the_page_is_left_at_once(chromium, server, hom
             page.get_by_role("link", name="Review", exact=True).element_handle(),
         )
         Board(page).wait("s.image && s.mode === 'review'", timeout=30)
-        _until(lambda: len(project.jobs(limit=100)) == before + 1, 20)
+        _until(lambda: len(project.jobs(limit=100)) == before + 1)
+        project.cancel_job(project.jobs()[0].id)
         _until(lambda: not project.jobs(active=True))
     context.close()
 
@@ -216,7 +217,8 @@ def test_zoom_and_selection_survive_a_job_that_ends(chromium, server, home):
         job = project.start_job("train", {"model": "ored-lr"})
         strip = page.locator(f".st-key-job-{job.id}")
         strip.wait_for()
-        _until(lambda: project.job(job.id).state == "done")
+        project.cancel_job(job.id)
+        _until(lambda: not project.job(job.id).active)
         strip.wait_for(state="detached")
         page.wait_for_timeout(2500)
         now = board.state
