@@ -15,6 +15,7 @@ from tests.browser.board import BOARD, Board
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
+LONG_TRAINING = {"model": "gp-probit", "params": {"inference": "gibbs", "n_samples": 2_000_000}}
 PAGES = ("Library", "Segment", "Tag", "Train", "Review", "Export")
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ **tit**", "שלום עולם", "Grünfink :red[x]", "白鹡鸰")
 FILE = "<img src=x onerror=\"document.title='owned'\"> & 'dawn' 日出.wav"
@@ -58,7 +59,12 @@ def go(page: Any, name: str) -> None:
     if name in ("Segment", "Tag", "Review"):
         Board(page).wait(f"s.image && s.mode === '{name.lower()}'", timeout=60)
     page.get_by_test_id("stMain").wait_for()
-    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
+    settled(page)
+
+
+def settled(page: Any) -> None:
+    """Wait until the page's script has run to its end."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -98,7 +104,10 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromi
         go(first, "Train")
         first.get_by_role("combobox", name=re.compile("Model")).click()
         first.get_by_role("option", name=re.compile("Gaussian process", re.I)).click()
+        first.get_by_text("Knows what it does not know").wait_for()
+        settled(first)
         first.get_by_text("For experts").click()
+        settled(first)
         first.get_by_role("combobox", name=re.compile("inference", re.I)).click()
         first.get_by_role("option", name=re.compile("gibbs", re.I)).click()
         samples = first.get_by_role("spinbutton", name=re.compile("samples", re.I))
@@ -124,7 +133,7 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromi
 def _stop_and_keep(page: Any, project: Project) -> None:
     """A training that is stopped, not cancelled, is kept."""
     before = project.current_run()
-    project.start_job("train", {"model": "gp-probit", "params": {"inference": "gibbs", "n_samples": 2_000_000}})
+    project.start_job("train", LONG_TRAINING)
     keep = page.get_by_role("button", name="Stop and keep what it has learned so far")
     keep.wait_for()
     _until(lambda: any(job.state == "running" and job.done > 60 for job in project.jobs(active=True)))
@@ -214,7 +223,7 @@ def test_zoom_and_selection_survive_a_job_that_ends(chromium, server, home):
         board.wait("s.zoom.x > 2 && s.selected.length === 1")
         page.evaluate(f"window.was = {BOARD}")
         seen = board.state
-        job = project.start_job("train", {"model": "ored-lr"})
+        job = project.start_job("train", LONG_TRAINING)
         strip = page.locator(f".st-key-job-{job.id}")
         strip.wait_for()
         project.cancel_job(job.id)
