@@ -87,9 +87,9 @@ class ORedLR(Model):
     Attributes
     ----------
     weights_ : (D + 1, K)
-        What makes the tags most likely. The last row is the bias, the last columns the background if there is one.
+        What makes the tags likeliest. The last row is the bias, the last columns the background if there is one.
     segment_weights_ : (D + 1, K)
-        What segments are labelled by: the same, unless the background held more than it had earned.
+        What tells the classes apart: the same, unless the background held more than it had earned.
     alpha_ : float
     curve_ : (iterations,)
         The objective after each iteration of the final fit.
@@ -192,8 +192,7 @@ class ORedLR(Model):
     def _relearn_below(self, shift: float, Z: Array, bags: BagSet) -> Array:
         """The weights after one round of EM (eqs. 11, 22) with the background's odds lowered.
 
-        The classes were learnt from the few segments that it had left them. Tags are still predicted by the weights
-        of before, which make them most likely.
+        The classes were learnt from the few segments that it had left them.
         """
         log_prior = log_softmax(Z @ self.weights_)
         log_prior[:, bags.n_classes :] -= shift
@@ -333,8 +332,17 @@ class ORedLR(Model):
         return merge_background(log_softmax(self._see(X) @ weights), len(self.classes_))
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """p(y | x, w) of new segments, eq. 1; its arg max is the inductive prediction, eq. 26."""
-        return np.exp(self._log_prior(self._check_features(X)))
+        """p(y | x, w) of new segments, eq. 1; its arg max is the inductive prediction, eq. 26.
+
+        Whether a new segment is background is said by the weights that make tags likeliest: measured by tags of new
+        bags, they know it better. Which class it is otherwise is said by the weights learnt from more segments.
+        """
+        X = self._check_features(X)
+        by_tags, by_segments = self._log_prior_by(self.weights_, X), self._log_prior(X)
+        n_classes = len(self.classes_)
+        classes = log_softmax(by_segments[:, :n_classes])
+        classes += np.logaddexp.reduce(by_tags[:, :n_classes], axis=1, keepdims=True)
+        return np.exp(np.concatenate([classes, by_tags[:, n_classes:]], axis=1))
 
     def annotate(self, bags: BagSet) -> Array:
         """p(y | tags, labels, x, w), exact; its arg max is the transductive prediction, eq. 27.
@@ -354,8 +362,7 @@ class ORedLR(Model):
         The paper's rule (eq. 28) is the union of the segments' arg max, a set without probabilities.
         """
         self._check_bags(bags)
-        prior = np.exp(self._log_prior_by(self.weights_, bags.X))
-        return tag_probabilities(prior, bags.offsets, len(self.classes_), self.leak)
+        return tag_probabilities(self.predict_proba(bags.X), bags.offsets, len(self.classes_), self.leak)
 
     # files and checks
 
