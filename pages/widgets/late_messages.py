@@ -68,10 +68,13 @@ class Visit:
         return bytes(message.SerializeToString())
 
     def said(self, content: bytes) -> None:
-        """What Streamlit answers: it may send the browser to another page, too."""
+        """What Streamlit answers: it may send the browser to another page, too.
+
+        The run of a fragment never does; one that was asked for before a click on another page may begin after it.
+        """
         message = _parsed(ForwardMsg, content) if len(content) <= _LONGEST_READ else None
         kind = None if message is None else message.WhichOneof("type")
-        if kind in ("new_session", "navigation"):
+        if kind in ("new_session", "navigation") and not message.metadata.run.fragment_ids:
             self.page = getattr(message, kind).page_script_hash or self.page
 
 

@@ -51,6 +51,17 @@ def test_a_page_that_the_server_switches_to_counts_as_well():
     assert page_of(visit.heard(rerun("welcome", "demo"))) == "review"
 
 
+def test_the_run_of_a_fragment_that_begins_after_the_click_does_not_count_as_going_back():
+    visit = Visit()
+    visit.heard(rerun("review"))
+    visit.heard(rerun("tag"))
+    answer = ForwardMsg()
+    answer.new_session.page_script_hash = "review"
+    answer.metadata.run.fragment_ids.append("desk")
+    visit.said(answer.SerializeToString())
+    assert page_of(visit.heard(rerun("review", "desk"))) == "tag"
+
+
 def test_what_cannot_be_read_passes_unchanged():
     visit = Visit()
     assert visit.heard(b"\xff\xff nonsense") == b"\xff\xff nonsense"
