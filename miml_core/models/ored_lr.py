@@ -338,7 +338,10 @@ class ORedLR(Model):
         bags, they know it better. Which class it is otherwise is said by the weights learnt from more segments.
         """
         X = self._check_features(X)
-        by_tags, by_segments = self._log_prior_by(self.weights_, X), self._log_prior(X)
+        by_segments = self._log_prior(X)
+        if not self.background:
+            return np.exp(by_segments)
+        by_tags = self._log_prior_by(self.weights_, X)
         n_classes = len(self.classes_)
         classes = log_softmax(by_segments[:, :n_classes])
         classes += np.logaddexp.reduce(by_tags[:, :n_classes], axis=1, keepdims=True)

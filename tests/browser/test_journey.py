@@ -125,10 +125,9 @@ def test_a_folder_of_pictures_from_the_door_to_an_exported_file(page, server, ho
     box.fill(str(folder))
     box.press("Enter")
     page.get_by_text(re.compile("pictures in this folder")).wait_for()
-    page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget]')")
     page.get_by_role("button", name="Make the project").click()
     target = until(lambda: next((home / "home").glob("*äöü*"), None))
-    page.get_by_role("link", name="Segment", exact=True).wait_for()
+    page.wait_for_url(re.compile("project="))
     with Project.open(target) as project:
         until(lambda: project.progress().n_bags == 14 and project.progress().n_segmented == 14 and idle(project))
         go(page, "Segment")

@@ -52,6 +52,16 @@ def open_in(page: Any, server: Any, home: Any) -> None:
     page.get_by_role("link", name="Review", exact=True).wait_for()
 
 
+@pytest.fixture
+def page(chromium, server, home):
+    """A tab with the project open."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    tab = context.new_page()
+    open_in(tab, server, home)
+    yield tab
+    context.close()
+
+
 def go(page: Any, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
     if name != "Library":
@@ -150,13 +160,10 @@ LATE = """({board, link, wait}) => new Promise(resolve => {
 })"""
 
 
-def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_back(chromium, server, home):
+def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_back(page):
     """Between the click on another page and its arrival: Streamlit took this for a request of the old page."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    open_in(page, server, home)
     for wait, name in zip((0, 0, 10, 30, 60, 100), ("Segment", "Tag") * 3, strict=True):
         go(page, "Review")
         link = page.get_by_role("link", name=name, exact=True).element_handle()
@@ -167,13 +174,9 @@ def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_bac
         assert problems == []
         assert page.url.split("?")[0].endswith(name.lower()), f"{name}, {wait} ms"
         assert board.state["mode"] == name.lower()
-    context.close()
 
 
-def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(chromium, server, home):
-    context = chromium.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    open_in(page, server, home)
+def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(page, home):
     with Project.open(home / "nasty" / "project") as project:
         go(page, "Review")
         board = Board(page)
@@ -190,13 +193,9 @@ def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(
         page.wait_for_timeout(500)
         assert project.segment(segment).id == segment, "it was not deleted"
         board.press("p", "n")
-    context.close()
 
 
-def test_a_click_is_not_lost_when_the_page_is_left_at_once(chromium, server, home):
-    context = chromium.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    open_in(page, server, home)
+def test_a_click_is_not_lost_when_the_page_is_left_at_once(page, home):
     with Project.open(home / "nasty" / "project") as project:
         before = len(project.jobs(limit=100))
         go(page, "Train")
@@ -209,13 +208,9 @@ def test_a_click_is_not_lost_when_the_page_is_left_at_once(chromium, server, hom
         _until(lambda: len(project.jobs(limit=100)) == before + 1)
         project.cancel_job(project.jobs()[0].id)
         _until(lambda: not project.jobs(active=True))
-    context.close()
 
 
-def test_zoom_and_selection_survive_a_job_that_ends(chromium, server, home):
-    context = chromium.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    open_in(page, server, home)
+def test_zoom_and_selection_survive_a_job_that_ends(page, home):
     with Project.open(home / "nasty" / "project") as project:
         go(page, "Review")
         board = Board(page)
@@ -233,7 +228,6 @@ def test_zoom_and_selection_survive_a_job_that_ends(chromium, server, home):
         now = board.state
         assert (now["bag"], now["window"], now["selected"]) == (seen["bag"], seen["window"], seen["selected"])
         assert page.evaluate(f"window.was === {BOARD}"), "it is the same canvas, not one made anew"
-    context.close()
 
 
 def test_two_tabs_see_each_others_tags(chromium, server, home):

@@ -118,13 +118,13 @@ def test_every_class_is_in_many_files_and_tags_are_true(whole_demos, kind, n_unt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "n_tagged"), [("sound", 50), ("picture", 34)])
-def test_tags_alone_teach_the_default_model(whole_demos, kind, n_tagged, capsys):
+@pytest.mark.parametrize(("kind", "n_segments"), [("sound", 500), ("picture", 400)])
+def test_tags_alone_teach_the_default_model(whole_demos, kind, n_segments, capsys):
     assert main(["demo", str(whole_demos[0] / kind), "--kind", kind, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)[kind]
     assert figures["bags"] == COUNT[kind]
     scores = figures["scores"]
-    assert scores["segments"] >= 8 * n_tagged, "several segments a bag, so that the tags leave something to find out"
+    assert scores["segments"] > n_segments, "several segments a bag, so that the tags leave something to find out"
     assert scores["accuracy"] >= 0.90
     assert scores["accuracy_calls"] >= 0.85
     assert scores["majority_tag"] < 0.60 and scores["majority_tag_calls"] < 0.60

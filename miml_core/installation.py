@@ -1,0 +1,144 @@
+"""What this installation of Bagtag remembers about its own user, outside of all projects.
+
+A project may come from somebody else, so nothing in its folder can say what is allowed on this computer. The folders a
+user chose, the files an export wrote and the jobs that wait are therefore recorded here, in one small SQLite file of
+the user's state folder, by the place of the project.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from platformdirs import user_state_path
+
+from miml_core.errors import BagtagError
+
+Purpose = Literal["media", "export"]
+
+_BUSY_TIMEOUT_S = 30.0
+_TABLES = """
+CREATE TABLE IF NOT EXISTS folders (project BLOB, purpose TEXT, folder BLOB, PRIMARY KEY (project, purpose, folder));
+CREATE TABLE IF NOT EXISTS exports (
+    project BLOB, path BLOB, size INTEGER, mtime_ns INTEGER, PRIMARY KEY (project, path));
+CREATE TABLE IF NOT EXISTS jobs (project BLOB, job_id INTEGER, kind TEXT, params TEXT, PRIMARY KEY (project, job_id));
+"""
+
+
+def state_folder() -> Path:
+    """Return the folder of this installation's own state: `BAGTAG_STATE`, or the system's place for such files."""
+    return Path(os.environ.get("BAGTAG_STATE") or user_state_path("bagtag", appauthor=False))
+
+
+# folders
+
+
+def allow_folder(project: Path, folder: Path, purpose: Purpose) -> None:
+    """Record that the user chose `folder` for reading media of, or writing exports of, the project in `project`."""
+    with _database() as connection:
+        connection.execute(
+            "INSERT OR IGNORE INTO folders VALUES (?, ?, ?)", (_place(project), purpose, _place(folder))
+        )
+
+
+def allowed_folders(project: Path, purpose: Purpose) -> list[Path]:
+    """Return the folders the user chose for a project, links resolved."""
+    with _database() as connection:
+        found = connection.execute(
+            "SELECT folder FROM folders WHERE project = ? AND purpose = ? ORDER BY folder", (_place(project), purpose)
+        )
+        return [_path(folder) for (folder,) in found]
+
+
+# exported files
+
+
+def record_exports(project: Path, files: Iterable[Path]) -> None:
+    """Record files as just written by an export of the project."""
+    rows = [(_place(project), _place(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    with _database() as connection:
+        connection.executemany("INSERT OR REPLACE INTO exports VALUES (?, ?, ?, ?)", rows)
+
+
+def is_own_export(project: Path, file: Path) -> bool:
+    """Return whether an export of the project wrote the file as it is now: same place, size and time of change."""
+    try:
+        facts = file.stat()
+    except OSError:
+        return False
+    with _database() as connection:
+        found = connection.execute(
+            "SELECT 1 FROM exports WHERE project = ? AND path = ? AND size = ? AND mtime_ns = ?",
+            (_place(project), _place(file), facts.st_size, facts.st_mtime_ns),
+        ).fetchone()
+    return found is not None
+
+
+def exported_files(project: Path | None = None) -> list[Path]:
+    """Return the files that exports of a project, or of all projects, wrote (they may have changed or gone since)."""
+    with _database() as connection:
+        if project is None:
+            found = connection.execute("SELECT DISTINCT path FROM exports ORDER BY path")
+        else:
+            found = connection.execute("SELECT path FROM exports WHERE project = ? ORDER BY path", (_place(project),))
+        return [_path(path) for (path,) in found]
+
+
+# waiting jobs
+
+
+def record_job(project: Path, job_id: int, kind: str, params: dict[str, Any]) -> None:
+    """Record that the user asked for a job, so that it may start."""
+    row = (_place(project), job_id, kind, _canonical(params))
+    with _database() as connection:
+        connection.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", row)
+
+
+def is_own_job(project: Path, job_id: int, kind: str, params: dict[str, Any]) -> bool:
+    """Return whether the user asked, here, for exactly this job, and it has not ended yet."""
+    with _database() as connection:
+        found = connection.execute(
+            "SELECT kind, params FROM jobs WHERE project = ? AND job_id = ?", (_place(project), job_id)
+        ).fetchone()
+    return found is not None and found == (kind, _canonical(params))
+
+
+def forget_job(project: Path, job_id: int) -> None:
+    """Forget a job that ended or was cancelled: it may not start a second time."""
+    with _database() as connection:
+        connection.execute("DELETE FROM jobs WHERE project = ? AND job_id = ?", (_place(project), job_id))
+
+
+def _place(path: Path) -> bytes:
+    """One spelling per place, as bytes: a file name need not be valid text."""
+    return os.fsencode(path.resolve())
+
+
+def _path(place: bytes) -> Path:
+    return Path(os.fsdecode(place))
+
+
+def _canonical(params: dict[str, Any]) -> str:
+    """The same text before and after the parameters were stored as JSON."""
+    return json.dumps(json.loads(json.dumps(params)), sort_keys=True)
+
+
+@contextmanager
+def _database() -> Iterator[sqlite3.Connection]:
+    """One transaction."""
+    folder = state_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with closing(sqlite3.connect(folder / "installation.db", timeout=_BUSY_TIMEOUT_S)) as connection, connection:
+            connection.executescript(_TABLES)
+            yield connection
+    except (OSError, sqlite3.Error) as error:
+        raise BagtagError(
+            f"Bagtag's own notes in {str(folder)!r} cannot be read or written: {error}. Make the folder writable, or "
+            "set BAGTAG_STATE to another one."
+        ) from error
