@@ -182,7 +182,7 @@ def _possible(bags: BagSet, background: bool, leak: float) -> NDArray[np.bool_]:
     """(B,) whether some labelling of a bag's segments has the bag's tags."""
     bag_of, free = bags.bag_of, bags.labels == UNKNOWN
     n_free = np.bincount(bag_of[free], minlength=bags.n_bags)
-    possible = (n_free == 0) | (bags.tags >= 0).any(axis=1) | background
+    possible = (n_free == 0) | (bags.tags >= 0).any(axis=1) | bool(background)
     if leak == 0:
         missing = bags.tags > 0
         named = np.flatnonzero(bags.labels >= 0)

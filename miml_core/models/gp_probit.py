@@ -73,6 +73,7 @@ class GPProbit(Model):
     inducing_: Array
     covariance_: Array
     means_: Array
+    samples_: Array | None = None
     background_shift_: float
 
     def __init__(
@@ -174,7 +175,7 @@ class GPProbit(Model):
             - len(whitened)
             + np.linalg.slogdet(precision)[1]
         )
-        self.means_, self.curve_ = start, []
+        self.means_, self.samples_, self.curve_ = start, None, []
         for step in range(self.n_iter):
             mean_m, evidence = expected_m(whitened.T @ self.means_, known, offsets)  # eqs. 19, 21-23
             elbo = evidence - 0.5 * float((self.means_**2).sum()) + float(constant)
@@ -233,8 +234,7 @@ class GPProbit(Model):
 
         self._check_features(bags.X)
         whitened, residual = self._project(bags.X)
-        draws = getattr(self, "samples_", None)
-        return bag_probabilities(self.means_, self.covariance_, whitened, residual, bags.offsets, draws)
+        return bag_probabilities(self.means_, self.covariance_, whitened, residual, bags.offsets, self.samples_)
 
     def informativeness(self, X: ArrayLike) -> Array:
         """(N,) BALD: what a segment's label would tell of f, in nats, summed over the classes (Houlsby et al. 2011).
@@ -252,7 +252,7 @@ class GPProbit(Model):
 
     def _moments(self, whitened: Array, residual: Array) -> tuple[Array, Array]:
         """Mean (N, C) and variance (N, 1 or C) of f."""
-        if hasattr(self, "samples_"):
+        if self.samples_ is not None:
             f = np.einsum("rn,src->snc", whitened, self.samples_, optimize=True)
             return f.mean(axis=0), f.var(axis=0) + residual[:, None]
         spread = np.einsum("rn,rs,sn->n", whitened, self.covariance_, whitened, optimize=True)

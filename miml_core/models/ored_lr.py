@@ -169,6 +169,7 @@ class ORedLR(Model):
             max_iterations=self.max_iterations,
             tolerance=self.tolerance,
             report=lambda objective: talk(FITTING, objective, alpha),
+            seed=self.seed,
         )
         self.alpha_ = alpha
         self.curve_ = np.array(talk.curves[FITTING])

@@ -165,6 +165,7 @@ def climb_lbfgs(
     max_iterations: int,
     tolerance: float,
     report: Report,
+    seed: int = 0,
 ) -> Array:
     """Quasi-Newton on the marginal likelihood itself; ends when a step gains less than `tolerance` of its value."""
     from scipy.optimize import minimize
@@ -192,6 +193,7 @@ def climb_em(
     max_iterations: int,
     tolerance: float,
     report: Report,
+    seed: int = 0,
 ) -> Array:
     """The paper's generalised EM (4.2): exact posterior, then one backtracked step up the surrogate (eq. 10, 21).
 
@@ -224,6 +226,7 @@ def climb_stochastic(
     max_iterations: int,
     tolerance: float,
     report: Report,
+    seed: int = 0,
 ) -> Array:
     """Steps up on samples of the bags (6.6.2, eq. 29), in whitened coordinates; the later half is averaged.
 
@@ -231,7 +234,7 @@ def climb_stochastic(
     Steps shrink as one over their number, so that the noise of the samples averages out: all the steps of the first
     pass together are about one Newton step.
     """
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     n_bags, passes = objective.bags.n_bags, min(max_iterations, _PASSES)
     taken, before = -(-n_bags // _SAMPLE), -np.inf
     later: list[Array] = []

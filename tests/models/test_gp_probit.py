@@ -185,3 +185,14 @@ def test_hja_one_against_rest(data_dir):
     each = GPProbit().fit(bags[train]).predict_each(bags[test].X)
     truth = np.concatenate([truth[bags.rows(bag)] for bag in test])
     assert np.mean([roc_auc_score(truth == c, each[:, c]) for c in range(13)]) >= 0.778
+
+
+def test_a_refit_by_the_other_inference_keeps_nothing_of_the_earlier_fit():
+    bags, _ = two_species()
+    model = GPProbit(inference="gibbs", n_inducing=10, n_samples=20, burn_in=5).fit(bags)
+    model.inference = "vi"
+    model.fit(bags)
+    fresh = GPProbit(n_inducing=10).fit(bags)
+    np.testing.assert_array_equal(model.predict_proba(bags.X), fresh.predict_proba(bags.X))
+    np.testing.assert_array_equal(model.predict_tags(bags), fresh.predict_tags(bags))
+    assert set(model._state()) == set(fresh._state())

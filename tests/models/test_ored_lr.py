@@ -60,6 +60,20 @@ def test_stochastic_steps_settle_near_the_peak():
     assert best - objective.value_and_gradient(sampled.weights_)[0] < 0.02 * (best - start)
 
 
+def test_the_seed_chooses_the_samples_of_the_stochastic_solver():
+    bags, _ = birds(400)
+    first, again, other = (ORedLR(alpha=1.0, solver="stochastic", seed=seed).fit(bags).weights_ for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("background", [True, 1, np.True_])
+def test_a_background_given_as_a_number_explains_bags_without_tags(background):
+    bags = BagSet(np.eye(4), [0, 2, 4], [[1], [-1]], ["wren"])
+    model = ORedLR(alpha=1.0, background=background).fit(bags)
+    np.testing.assert_allclose(model.annotate(bags)[2:], [[0, 1], [0, 1]])
+
+
 def test_features_that_say_nothing_are_penalised_harder():
     bags, _ = birds(120)
     noise = bags.replace(X=np.random.default_rng(0).standard_normal(bags.X.shape))
