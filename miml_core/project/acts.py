@@ -41,6 +41,7 @@ ACTS: dict[str, Act] = {
     "split": shapes.split,
     "delete": shapes.delete,
     "note": bags.set_note,
+    "remove_bags": bags.remove,
     "add_class": classes.add,
     "add_classes": classes.add_many,
     "change_class": classes.change,

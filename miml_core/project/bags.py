@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select
 
-from miml_core.project import history, revisions
+from miml_core.project import settings
 from miml_core.project.changes import Changes
 from miml_core.project.errors import Gone, NeedsConfirmation
-from miml_core.project.schema import bags, media, segments, tags, verdicts
+from miml_core.project.schema import bag_predictions, bags, features, media, predictions, segments, tags, verdicts
 
 _LARGEST_ID = 2**63
 
@@ -31,23 +31,40 @@ def set_note(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str
     return f"{bag.name}: note", bag.id
 
 
-def remove(connection: Connection, bag_ids: list[int], *, confirm: bool, annotator: str) -> int:
-    """Take bags out, with all that was said of them; files nobody needs any more are forgotten too."""
-    chosen = [row(connection, bag_id) for bag_id in bag_ids]
+def remove(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str, int | None]:
+    """{bags, confirm}: take bags out, with all that was said of them and the files that no other bag needs.
+
+    Everything is deleted row by row through `changes`, so that undo brings it back. Of the predictions only those of
+    the current run are kept for that; the files themselves are never touched.
+    """
+    connection = changes.connection
+    chosen = [row(connection, bag_id) for bag_id in dict.fromkeys(act["bags"])]
     worked_on = sum(_has_work(connection, bag.id) for bag in chosen)
-    if worked_on and not confirm:
+    if worked_on and not act.get("confirm"):
         raise NeedsConfirmation(
-            f"{worked_on} of these {len(chosen)} bags have tags or labels, which would be lost. Confirm to go on."
+            f"{worked_on} of these {len(chosen)} bags have tags or labels, which would be removed with them. "
+            "Confirm to go on."
         )
     for bag in chosen:
-        own_segments = select(segments.c.id).where(segments.c.bag_id == bag.id)
-        connection.execute(delete(verdicts).where(verdicts.c.segment_id.in_(own_segments)))
-        connection.execute(delete(bags).where(bags.c.id == bag.id))
-    connection.execute(delete(media).where(media.c.id.not_in(select(bags.c.media_id))))
-    revision = revisions.advance(connection, changed_topics=["media"])
-    named = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} bags"
-    history.note(connection, annotator, "remove_bags", f"took {named} out of the project", revision=revision)
-    return len(chosen)
+        _remove_one(changes, bag)
+    return f"took {chosen[0].name if len(chosen) == 1 else f'{len(chosen)} bags'} out of the project", None
+
+
+def _remove_one(changes: Changes, bag: Row[Any]) -> None:
+    connection = changes.connection
+    for segment_id in connection.execute(select(segments.c.id).where(segments.c.bag_id == bag.id)).scalars().all():
+        changes.delete(verdicts, segment_id)
+        connection.execute(delete(predictions).where(predictions.c.segment_id == segment_id))
+        changes.delete(segments, segment_id)
+    for class_id in connection.execute(select(tags.c.class_id).where(tags.c.bag_id == bag.id)).scalars().all():
+        changes.delete(tags, bag.id, class_id)
+    changes.delete(features, bag.id)
+    current_run = settings.get(connection, "current_run")
+    if current_run is not None:
+        changes.delete(bag_predictions, current_run, bag.id)
+    changes.delete(bags, bag.id)
+    if connection.execute(select(bags.c.id).where(bags.c.media_id == bag.media_id)).first() is None:
+        changes.delete(media, bag.media_id)
 
 
 def _has_work(connection: Connection, bag_id: int) -> bool:

@@ -104,9 +104,14 @@ class Changes:
 
             features.forget(self.connection, reshaped)
         counters.refresh(self.connection, bags, shapes_changed="segments" in tables)
-        revision = revisions.advance(
-            self.connection, changed_topics=["classes"] if "classes" in tables else [], changed_bags=bags
-        )
+        if "bag_predictions" in tables:
+            from miml_core.project import review_lines, run_blocks
+
+            review_lines.write_lines(self.connection, run_blocks.current_run(self.connection), bags)
+        topics = [topic for topic in ("classes", "media") if topic in tables]
+        if any(table == "bags" and (before is None or after is None) for table, _, before, after in self.rows):
+            topics.append("media")
+        revision = revisions.advance(self.connection, changed_topics=topics, changed_bags=bags)
         self._mark("UPDATE segments SET revision = :mark WHERE id = :id", revision, self.segments())
         self._mark("UPDATE bags SET tags_at = :mark WHERE id = :id", time.time(), self._retagged())
         if any(table == "classes" and _alias_changed(before, after) for table, _, before, after in self.rows):

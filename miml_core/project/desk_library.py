@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from miml_core.project import acts, bags, check, classes, listing, media, revisions, settings, tag_table
+from miml_core.project import acts, check, classes, listing, media, revisions, settings, tag_table
 from miml_core.project.rows import Bag, BagPage, Class, EditResult, Medium, News, Problem, Progress, TagImport
 from miml_core.project.store import Store
 
@@ -117,10 +117,12 @@ class LibraryDesk:
         """Find missing files again below `folder`, by name, size and fingerprint; answers the paths found."""
         return media.relink(self.store, Path(folder))
 
-    def remove_bags(self, bag_ids: Iterable[int], *, confirm: bool = False) -> int:
-        """Take bags out of the project (never the files); with tags or corrections on them, `confirm` is needed."""
-        with self.store.write() as connection:
-            return bags.remove(connection, list(bag_ids), confirm=confirm, annotator=self.annotator)
+    def remove_bags(
+        self, bag_ids: Iterable[int], *, confirm: bool = False, annotator: str | None = None
+    ) -> EditResult:
+        """Take bags out of the project (never the files); with tags or labels on them, `confirm` is needed."""
+        act = {"bags": list(bag_ids), "confirm": confirm}
+        return acts.perform(self.store, "remove_bags", act, self._who(annotator))
 
     # bags
 

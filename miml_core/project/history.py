@@ -208,6 +208,8 @@ def _why(connection: Connection, row: Row[Any], key: str) -> str:
         if about & keys_of(entry.changes):
             who = f" by {entry.annotator}" if entry.annotator else ""
             return f"A later act stands on it: {entry.sentence}{who}; undo that first."
+    if kind == "media":
+        return "Its file has been added again since."
     if row.bag_id is not None and not connection.execute(select(exists().where(bags.c.id == row.bag_id))).scalar():
         return "Its bag is no longer in the project."
     if kind in ("segments", "verdicts"):

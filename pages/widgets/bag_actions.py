@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Bag, NeedsConfirmation, Project
+from pages.widgets.confirmation import ask, pending_question, settle
 from pages.widgets.current_bag import ask_for
 from pages.widgets.folding import fold, folding_popover
 from pages.widgets.frame import go_to
@@ -12,6 +13,8 @@ from pages.widgets.guard import attempt
 from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count, plain
 
+_REMOVE = "remove-bags"
+_UNDO = "library.removed"
 _PAGES = {
     "Tag": ("tag", ":material/sell:"),
     "Segment": ("segment", ":material/graphic_eq:"),
@@ -23,6 +26,7 @@ def bag_actions(project: Project, chosen: list[Bag]) -> None:
     """A row of buttons: open the one bag elsewhere, segment anew or remove several."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="bag-actions"):
         if not chosen:
+            _undo_removal(project)
             st.caption("Click a row to open its bag; tick several to find their segments anew or to remove them.")
             return
         if len(chosen) == 1:
@@ -67,18 +71,49 @@ def _keep_note(project: Project, bag: Bag, note: str) -> None:
 
 
 def _remove(project: Project, chosen: list[Bag]) -> None:
+    ids = tuple(bag.id for bag in chosen)
+    question = pending_question(_REMOVE, project, ids)
     with folding_popover("Remove …", "remove", icon=":material/delete:", type="tertiary"):
-        st.markdown(f"Take {count(len(chosen), 'bag')} out of the project? The files stay where they are.")
-        asked = st.session_state.get("library.ask")
-        if asked:
-            st.warning(plain(asked))
-        sure_button("Remove", lambda: _remove_bags(project, chosen, bool(asked)), key="library.remove", type="primary")
+        what = f"**{plain(chosen[0].name)}**" if len(chosen) == 1 else count(len(chosen), "bag")
+        st.markdown(f"Take {what} out of the project? The files stay where they are, and it can be undone.")
+        if question:
+            st.warning(plain(question))
+        # The key names the bags: a click is always meant for those that stood beside the button.
+        sure_button(
+            "Remove" if question is None else "Remove all the same",
+            lambda: _remove_bags(project, ids, confirm=question is not None),
+            key=f"library.remove.{hash(ids)}.{question is not None}",
+            type="primary",
+        )
 
 
-def _remove_bags(project: Project, chosen: list[Bag], confirm: bool) -> None:
+def _remove_bags(project: Project, ids: tuple[int, ...], *, confirm: bool) -> None:
     try:
-        project.remove_bags([bag.id for bag in chosen], confirm=confirm)
-        st.session_state.pop("library.ask", None)
-        fold("remove")
+        result = project.remove_bags(ids, confirm=confirm)
     except NeedsConfirmation as question:
-        st.session_state["library.ask"] = str(question)
+        ask(_REMOVE, project, ids, str(question))
+        return
+    settle(_REMOVE)
+    fold("remove")
+    st.session_state[_UNDO] = result
+
+
+def _undo_removal(project: Project) -> None:
+    """Offer to take the last removal back until something else is done with the list."""
+    result = st.session_state.get(_UNDO)
+    if result is None:
+        return
+    st.caption(plain(f"You {result.sentence}."), width="content")
+    st.button(
+        "Undo",
+        key="library.undo",
+        icon=":material/undo:",
+        type="tertiary",
+        on_click=attempt,
+        args=(_bring_back, project, result.history_id),
+    )
+
+
+def _bring_back(project: Project, entry: int) -> None:
+    st.session_state.pop(_UNDO, None)
+    project.undo_entry(entry)

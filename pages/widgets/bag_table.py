@@ -32,11 +32,25 @@ def bag_table(project: Project, page: BagPage, *, key: str) -> tuple[list[Bag], 
         column_config=_columns(classes, sound=sound),
         on_select="rerun",
         selection_mode=ROWS_OR_A_CELL,
-        key=key,
+        key=_steady_key(key, [bag.id for bag in page.bags]),
         placeholder="",
         alt="The bags of this project",
     )
     return [page.bags[place] for place in picked_rows(chosen, len(page.bags))], complete
+
+
+def _steady_key(key: str, ids: list[int]) -> str:
+    """Return the widget's key: a new one, without a selection, when other bags now stand in the selected rows.
+
+    Streamlit keeps a selection by row number. Bags added behind the selected ones do not disturb it.
+    """
+    drawn, number = st.session_state.get(f"{key}.drawn", (ids, 0))
+    state = st.session_state.get(f"{key}.{number}")
+    selected = picked_rows(state, len(drawn)) if state else []
+    if any(place >= len(ids) or ids[place] != drawn[place] for place in selected):
+        number += 1
+    st.session_state[f"{key}.drawn"] = (ids, number)
+    return f"{key}.{number}"
 
 
 def _row(bag: Bag, names: dict[int, str], pictures: dict[int, str], *, sound: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from miml_core.project import Class, NeedsConfirmation, Project
 from pages.widgets.canvas import RESERVED_KEYS
+from pages.widgets.confirmation import ask, pending_question, settle
 from pages.widgets.dialogs import close_dialog
 from pages.widgets.folding import fold, folding_popover
 from pages.widgets.guard import attempt, told
@@ -20,6 +21,7 @@ from pages.widgets.run_again import run_again
 from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count, plain
 
+_REMOVE = "remove-class"
 
 @st.dialog("Classes", width="large", on_dismiss=close_dialog)
 def class_dialog(project: Project) -> None:
@@ -109,6 +111,8 @@ def _bring(project: Project, file: Any) -> None:
 
 
 def _editor(project: Project, classes: list[Class], chosen: list[Class]) -> None:
+    if len(chosen) != 1:
+        settle(_REMOVE)
     if not chosen:
         st.caption("Select a class to change it, or several to merge them.")
     elif len(chosen) == 1:
@@ -162,36 +166,36 @@ def _save(project: Project, one: Class, **values: str) -> None:
 
 
 def _remove(project: Project, one: Class) -> None:
-    asked = f"classes.{one.id}.ask"
-    if st.session_state.get(asked):
-        st.warning(plain(st.session_state[asked]))
-        st.button(
-            "Remove it and what carries it",
-            key="classes.remove.sure",
-            on_click=attempt,
-            args=(_remove_anyway, project, one, asked),
-        )
-    else:
+    question = pending_question(_REMOVE, project, one.id)
+    if question is None:
         sure_button(
             "Remove",
-            lambda: _remove_if_unused(project, one, asked),
-            key="classes.remove",
+            lambda: _remove_if_unused(project, one),
+            key=f"classes.remove.{one.id}",
             then="fragment",
             icon=":material/delete:",
             type="tertiary",
         )
+        return
+    st.warning(plain(question))
+    st.button(
+        f"Remove {plain(one.name)} and what carries it",
+        key=f"classes.remove.sure.{one.id}",
+        on_click=attempt,
+        args=(_remove_anyway, project, one),
+    )
 
 
-def _remove_if_unused(project: Project, one: Class, asked: str) -> None:
+def _remove_if_unused(project: Project, one: Class) -> None:
     try:
         project.remove_class(one.id)
     except NeedsConfirmation as question:
-        st.session_state[asked] = str(question)
+        ask(_REMOVE, project, one.id, str(question))
 
 
-def _remove_anyway(project: Project, one: Class, asked: str) -> None:
+def _remove_anyway(project: Project, one: Class) -> None:
     project.remove_class(one.id, confirm=True)
-    st.session_state.pop(asked, None)
+    settle(_REMOVE)
 
 
 def _merge(project: Project, chosen: list[Class]) -> None:

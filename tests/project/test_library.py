@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from miml_core.errors import BagtagError
-from miml_core.project import Gone, NeedsConfirmation, Project, media
+from miml_core.project import CannotUndo, Gone, NeedsConfirmation, Project, media
 from miml_core.project.fingerprint import fingerprint
 from tests.project.conftest import add_bags, row_of_boxes
 from tests.project.sounds import RATE, write_recordings
@@ -201,12 +201,47 @@ def test_taking_bags_out_asks_when_there_is_work_on_them(small: Project) -> None
     small.correct(1, 1)
     with pytest.raises(NeedsConfirmation, match="1 of these 2"):
         small.remove_bags([1, 2])
-    assert small.remove_bags([1, 2], confirm=True) == 2
+    small.remove_bags([1, 2], confirm=True)
     assert small.list_bags().total == 0 and small.media() == []
     with pytest.raises(Gone):
         small.bag(1)
     assert small.check() == []
     assert "took 2 bags out" in small.history(limit=1)[0].sentence
+
+
+def test_taking_bags_out_is_undone_and_done_again(predicted: Project) -> None:
+    predicted.correct(1, 2)
+    predicted.tag(1, 3, -1)
+    predicted.finish(2)
+
+    def state() -> tuple[object, ...]:
+        bags = [replace(bag, revision=0) for bag in predicted.list_bags().bags]
+        segments = [replace(each, revision=0) for bag in bags for each in predicted.segments(bag.id)]
+        return bags, predicted.media(), segments, predicted.review_queue("random"), predicted.n_to_describe()
+
+    before, problems = state(), predicted.check()
+    predicted.remove_bags([1, 2], confirm=True)
+    assert predicted.list_bags().total == 0
+    predicted.undo()
+    assert state() == before
+    assert predicted.check() == problems
+    predicted.redo()
+    assert predicted.list_bags().total == 0 and predicted.media() == [] and predicted.check() == problems
+
+
+def test_a_bag_whose_file_was_added_again_cannot_be_brought_back_twice(small: Project) -> None:
+    path = small.media_path(1)
+    small.remove_bags([1])
+    size, mark = media.fingerprint(path)
+    facts = media.FileFacts(
+        {"path": media.stored_path(small.folder, path), "size": size, "fingerprint": mark, "missing": False},
+        [{"name": path.name, "start": 0.0, "end": 10.0}],
+    )
+    with small.store.write() as connection:
+        media.store_file(connection, facts)
+    with pytest.raises(CannotUndo, match="added again"):
+        small.undo()
+    assert small.list_bags().total == 2 and small.check() == []
 
 
 # settings
