@@ -22,7 +22,8 @@ from miml_core.project.schema import metadata, segments
 
 Key = list[int]
 Row = dict[str, Any]
-_NOT_COMPARED = {"revision"}
+_NOT_COMPARED = {"revision", "tags_at", "exact", "n_tags", "n_segments", "n_reviewed", "doubt"}
+"""Columns that follow from other rows: nobody goes on from them, so they do not stand in the way of an undo."""
 
 
 @dataclass
