@@ -10,4 +10,6 @@ _threads.set_library_defaults()
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet  # noqa: E402
 from miml_core.errors import BagtagError  # noqa: E402
 
-__all__ = ["BACKGROUND", "UNKNOWN", "BagSet", "BagtagError"]
+__version__ = "0.2.0"
+
+__all__ = ["BACKGROUND", "UNKNOWN", "BagSet", "BagtagError", "__version__"]

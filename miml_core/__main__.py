@@ -13,6 +13,7 @@ import sys
 from miml_core.errors import BagtagError
 
 COMMANDS = {
+    "app": "open the app in the browser",
     "new": "make a project",
     "import": "add recordings or pictures to a project",
     "segment": "find the segments of the bags",

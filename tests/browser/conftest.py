@@ -33,17 +33,22 @@ class Server:
     """A Streamlit server of its own; it can be killed and started again on the same port."""
 
     def __init__(self, entry: Path, env: dict[str, str], log: Path) -> None:
-        self.entry, self.env, self.log = entry, env, log
+        self.entry, self.env, self.log, self.cwd = entry, env, log, ROOT
         self.port = _free_port()
         self.url = f"http://localhost:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> Server:
+    def command(self) -> list[str]:
+        """The words that start it."""
         command = [sys.executable, "-m", "streamlit", "run", str(self.entry), "--server.headless=true"]
-        command += [f"--server.port={self.port}", "--server.address=127.0.0.1"]
+        return [*command, f"--server.port={self.port}", "--server.address=127.0.0.1"]
+
+    def start(self) -> Server:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "BAGTAG_THREADS": "1", **self.env}
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                self.command(), cwd=self.cwd, env=env, stdout=log, stderr=log, start_new_session=True
+            )
         self._wait()
         return self
 
