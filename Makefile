@@ -16,6 +16,7 @@ check: $(VENV)/.dev-ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy miml_core
 	$(BIN)/lint-imports
+	$(BIN)/oxlint --deny-warnings assets tests/js
 
 pytest: $(VENV)/.dev-ready
 	bash tests/browser/install_chromium.sh

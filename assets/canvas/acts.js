@@ -29,7 +29,15 @@ export function standingOf(segment) {
 /** The bag with an edit's act done; never changes the bag it was given. */
 export function withEdit(bag, edit) {
   const perform = performers[edit.act.act];
-  return perform ? perform(bag, edit.act, `@${edit.number}`) : bag;
+  return perform ? withContradictions(perform(bag, edit.act, `@${edit.number}`)) : bag;
+}
+
+/** Mark the segments for which the model, not knowing the tags, predicts a class that the bag is tagged as without. */
+function withContradictions(bag) {
+  const untagged = bag.finished && !bag.rest_unknown ? -1 : 0;
+  const contradicts = ({ free }) => free > 0 && (bag.tags[free] ?? untagged) < 0;
+  const changed = bag.segments.filter((s) => s.contradicts !== contradicts(s)).map((s) => s.id);
+  return changed.length ? changeSegments(bag, changed, (s) => ({ ...s, contradicts: contradicts(s) })) : bag;
 }
 
 const FULLY_KNOWN = ["correct", "accept", "accept_bag", "tag", "finish", "unfinish", "nothing_here", "delete"];
@@ -46,6 +54,8 @@ const performers = {
     return act.label > 0 ? { ...changed, tags: { ...bag.tags, [act.label]: 1 } } : changed;
   },
   accept(bag, act) {
+    const chosen = bag.segments.filter((s) => act.segments.includes(s.id));
+    if (chosen.some((s) => s.guesses.length === 0)) return bag; // the server refuses
     return withTagsOfLabels(changeSegments(bag, act.segments, accepted), act.segments);
   },
   accept_bag(bag) {
@@ -56,7 +66,9 @@ const performers = {
     return { ...bag, segments: bag.segments.filter((s) => !act.segments.includes(s.id)) };
   },
   draw(bag, act, name) {
-    return { ...bag, segments: [...bag.segments, newSegment(name, act.rings.map(flat), act.label ?? null)] };
+    const label = act.label ?? null;
+    const drawn = newSegment(name, act.rings.map(flat), { label, accepted: false });
+    return withTagsOfLabels({ ...bag, segments: [...bag.segments, drawn] }, [name]);
   },
   redraw(bag, act) {
     return changeSegments(bag, [act.segment], (s) => ({ ...s, rings: act.rings.map(flat), shape: undefined }));
@@ -64,15 +76,16 @@ const performers = {
   merge(bag, act, name) {
     const parts = bag.segments.filter((s) => act.segments.includes(s.id));
     const others = bag.segments.filter((s) => !act.segments.includes(s.id));
-    const labels = new Set(parts.map((s) => s.label).filter((label) => label !== null));
-    const label = labels.size === 1 ? [...labels][0] : null;
-    return { ...bag, segments: [...others, newSegment(name, parts.flatMap((s) => s.rings), label)] };
+    const labelled = parts.filter((s) => s.label !== null);
+    const said = new Set(labelled.map((s) => s.label)).size === 1 ? labelled[0] : { label: null, accepted: false };
+    return { ...bag, segments: [...others, newSegment(name, parts.flatMap((s) => s.rings), said)] };
   },
   tag(bag, act) {
+    const cleared = act.value === 1 ? bag : withoutLabels(bag, (label) => label === act.class, act.confirm);
+    if (cleared === null) return bag;
     const tags = { ...bag.tags };
     if (act.value === 0) delete tags[act.class];
     else tags[act.class] = act.value;
-    const cleared = act.confirm && act.value !== 1 ? clearLabel(bag, act.class) : bag;
     return { ...cleared, tags };
   },
   finish(bag, act) {
@@ -81,18 +94,20 @@ const performers = {
   unfinish(bag) {
     return { ...bag, finished: false, rest_unknown: false };
   },
-  nothing_here(bag) {
-    return { ...bag, tags: {}, finished: true, rest_unknown: false };
+  nothing_here(bag, act) {
+    const cleared = withoutLabels(bag, (label) => label > 0, act.confirm);
+    return cleared === null ? bag : { ...cleared, tags: {}, finished: true, rest_unknown: false };
   },
 };
 
 function accepted(segment) {
-  if (segment.label !== null || segment.guesses.length === 0) return segment;
   return { ...segment, label: segment.guesses[0][0], accepted: true };
 }
 
-function clearLabel(bag, label) {
-  const carriers = bag.segments.filter((s) => s.label === label).map((s) => s.id);
+/** The bag without the labels whose tags go; null when the server will ask for a confirmation first. */
+function withoutLabels(bag, goes, confirmed) {
+  const carriers = bag.segments.filter((s) => s.label !== null && goes(s.label)).map((s) => s.id);
+  if (carriers.length && !confirmed) return null;
   return changeSegments(bag, carriers, (s) => ({ ...s, label: null, accepted: false }));
 }
 
@@ -106,8 +121,8 @@ function changeSegments(bag, ids, change) {
   return { ...bag, segments: bag.segments.map((s) => (ids.includes(s.id) ? change(s) : s)) };
 }
 
-function newSegment(id, rings, label) {
-  return { id, number: 0, rings, label, accepted: false, contradicts: false, guesses: [], origin: "drawn" };
+function newSegment(id, rings, { label, accepted }) {
+  return { id, number: 0, rings, label, accepted, contradicts: false, free: null, guesses: [], origin: "drawn" };
 }
 
 function flat(ring) {

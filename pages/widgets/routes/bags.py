@@ -78,6 +78,7 @@ def _segment(segment: Segment, kind: str) -> dict[str, Any]:
         "accepted": segment.accepted,
         "origin": segment.origin,
         "guesses": [] if segment.prediction is None else _guesses(segment.prediction),
+        "free": None if segment.prediction is None else segment.prediction.free_top,
         "contradicts": segment.prediction is not None and segment.prediction.contradicts,
     }
 

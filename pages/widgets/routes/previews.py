@@ -90,5 +90,6 @@ def _segment(place: int, grid: Grid, region: Region, kind: str) -> dict[str, Any
         "accepted": False,
         "origin": "automatic",
         "guesses": [],
+        "free": None,
         "contradicts": False,
     }

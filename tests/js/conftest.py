@@ -1,0 +1,35 @@
+"""The browser's modules without a server: an empty page of a Chromium that imports them from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.conftest import chromium  # noqa: F401
+from tests.conftest import ROOT
+
+_ORIGIN = "http://modules.invalid"
+_FOLDERS = {"canvas": ROOT / "assets" / "canvas", "tests": ROOT / "tests" / "js"}
+
+
+@pytest.fixture(scope="session")
+def modules(chromium: Any) -> Iterator[Any]:  # noqa: F811
+    """A page whose scripts may import `/canvas/NAME.js` and `/tests/NAME.js`; nothing else can be fetched."""
+    context = chromium.new_context()
+    page = context.new_page()
+
+    def serve(route: Any) -> None:
+        path = urlsplit(route.request.url).path
+        if path == "/":
+            route.fulfill(body="<!doctype html><title>modules</title>", content_type="text/html")
+            return
+        _, folder, name = path.split("/")
+        route.fulfill(body=(_FOLDERS[folder] / name).read_bytes(), content_type="text/javascript")
+
+    context.route("**/*", serve)
+    page.goto(_ORIGIN)
+    yield page
+    context.close()

@@ -1,0 +1,40 @@
+import { assignKeys, classForKey, keysFor, rowFor } from "/canvas/keys.js";
+import { equal, test } from "/tests/check.js";
+
+const key = (name, more = {}) => ({ key: name, altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, ...more });
+const one = (id, shortcut = "") => ({ id, shortcut });
+
+test("the first nine classes have their number unless another class chose it", () => {
+  const classes = assignKeys([one(1), one(2, "1"), ...Array.from({ length: 9 }, (_, k) => one(k + 3))]);
+  equal(classes[0].keys, []);
+  equal(classes[1].keys, ["1", "2"]);
+  equal(classes[8].keys, ["9"]);
+  equal(classes[10].keys, []);
+});
+
+test("a class is found by its key in either case, never with Ctrl or Alt", () => {
+  const classes = assignKeys([one(1, "w"), one(2)]);
+  equal(classForKey(key("W"), classes).id, 1);
+  equal(classForKey(key("2"), classes).id, 2);
+  equal(classForKey(key("w", { ctrlKey: true }), classes), null);
+  equal(classForKey(key("w", { altKey: true }), classes), null);
+});
+
+test("Shift tells accepting a segment from accepting a bag", () => {
+  equal(rowFor(key("Enter"), "review", "sound").shown, "Enter");
+  equal(rowFor(key("Enter", { shiftKey: true }), "review", "sound").shown, "Shift+Enter");
+  equal(rowFor(key("z", { metaKey: true, shiftKey: true }), "tag", "picture").shown, "Ctrl+Shift+Z");
+});
+
+test("no two rows of a mode want the same key", () => {
+  for (const mode of ["review", "segment", "tag", "view"]) {
+    for (const kind of ["sound", "picture"]) {
+      const names = keysFor(mode, kind).flatMap((row) => row.keys.map((k) => `${row.ctrl ? "Ctrl+" : ""}${row.shift ? "Shift+" : ""}${k}`));
+      equal(names.length, new Set(names).size, `${mode}, ${kind}`);
+    }
+  }
+});
+
+test("keys for sound do nothing on a picture", () => {
+  equal(rowFor(key(" "), "review", "picture"), null);
+});

@@ -1,0 +1,98 @@
+"""One contract for edits: what the browser shows at once is what the server returns afterwards."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from miml_core import BACKGROUND, BagtagError
+from miml_core.project import Project
+from pages.widgets.routes.bags import described
+from tests.project.conftest import add_bags, store_run
+
+N_SEQUENCES, N_EDITS = 40, 12
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A bag of six segments, five of them with a prediction; Wren, Robin and Owl."""
+    import numpy as np
+
+    with Project.create(tmp_path / "project", annotator="Ann") as made:
+        add_bags(made, 1, n_segments=5)
+        for name in ("Wren", "Robin", "Owl"):
+            made.add_class(name)
+        rng = np.random.default_rng(0)
+        store_run(made, lambda n: rng.dirichlet(np.ones(4), n))
+        made.draw(1, [[(9.2, 1000.0), (9.8, 1000.0), (9.8, 3000.0), (9.2, 3000.0)]])
+        yield made
+
+
+def random_edit(rng: random.Random, segments: list[int]) -> dict[str, Any]:
+    some = sorted(rng.sample(segments, rng.randint(1, min(3, len(segments))))) if segments else []
+    sure = rng.random() < 0.5
+    acts: list[dict[str, Any]] = [
+        {"act": "tag", "bag": 1, "class": rng.randint(1, 3), "value": rng.choice([-1, 0, 1]), "confirm": sure},
+        {"act": "finish", "bag": 1, "rest": rng.choice(["absent", "unknown"])},
+        {"act": "unfinish", "bag": 1},
+        {"act": "nothing_here", "bag": 1, "confirm": sure},
+        {"act": "accept_bag", "bag": 1},
+    ]
+    if some:
+        acts += 2 * [{"act": "correct", "segments": some, "label": rng.choice([1, 2, 3, BACKGROUND, None])}]
+        acts += [{"act": "accept", "segments": some}]
+        acts += [{"act": "merge", "segments": some}] if len(some) > 1 and len(segments) > 3 else []
+        left = round(rng.uniform(0, 9), 1)
+        box = [[left, 4000.0], [left + 0.5, 4000.0], [left + 0.5, 6000.0], [left, 6000.0]]
+        acts += [{"act": "draw", "bag": 1, "rings": [box], "label": rng.choice([1, 2, BACKGROUND, None])}]
+        acts += [{"act": "delete", "segments": some[:1]}] if len(segments) > 3 else []
+    return rng.choice(acts)
+
+
+def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
+    """What a person sees of a bag: its tags and state, and each segment's outline, label and standing.
+
+    The exact outline and the id of a new segment, and what is predicted of it, only the server knows.
+    """
+    made = act in ("draw", "merge")
+    names = ("label", "accepted") if made else ("id", "rings", "label", "accepted", "guesses", "contradicts")
+    return {
+        "tags": {int(one): value for one, value in bag["tags"].items()},
+        "finished": bag["finished"],
+        "rest_unknown": bag["rest_unknown"],
+        "segments": sorted(([each[name] for name in names] for each in bag["segments"]), key=repr if made else None),
+    }
+
+
+@pytest.mark.browser
+def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
+    modules.goto("http://modules.invalid/")
+    modules.evaluate("async () => { window.acts = await import('/canvas/acts.js'); }")
+    rng = random.Random(1)
+    seen: set[tuple[str, bool]] = set()
+    number = 0
+    for _ in range(N_SEQUENCES):
+        before = project.history(limit=1)[0].id
+        for _ in range(N_EDITS):
+            before_it = described(project, project.bag(1), "")
+            number += 1
+            act = random_edit(rng, [each["id"] for each in before_it["segments"]])
+            edit = {"number": number, "bag": 1, "act": act}
+            at_once = modules.evaluate("([bag, edit]) => acts.withEdit(bag, edit)", [before_it, edit])
+            try:
+                project.apply_edit("contract-test", number, act)
+                done = True
+            except BagtagError:
+                done = False
+            seen.add((act["act"], done))
+            returned = described(project, project.bag(1), "")
+            assert shown(at_once, act["act"]) == shown(returned, act["act"]), (act, done)
+        while project.history(limit=1)[0].id != before and rng.random() < 0.7:
+            try:
+                project.undo()
+            except BagtagError:
+                break
+    refused = {("nothing_here", False), ("tag", False), ("accept", False)}
+    assert refused | {("nothing_here", True), ("draw", True), ("merge", True)} <= seen
