@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from miml_core.errors import BagtagError
 from miml_core.features.acoustic import FeatureSet, sound_feature_names, sound_features
 from miml_core.features.embeddings import PictureClip, SoundClip, embed, find_embedding
 from miml_core.features.visual import picture_feature_names, picture_features
@@ -91,7 +92,13 @@ class InstanceSettings:
         """The same settings, with the learned segmenter's file looked for in a project's folder."""
         if self.learned_segmenter is None:
             return self
-        return replace(self, learned_segmenter=str(folder / self.learned_segmenter))
+        path = folder / self.learned_segmenter
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise BagtagError(
+                f"The settings name a learned segmenter outside of the project, {self.learned_segmenter!r}; learn it "
+                "again, or use the built-in way."
+            )
+        return replace(self, learned_segmenter=str(path))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe."""

@@ -88,6 +88,7 @@ def bag_posterior(
     labels = np.ascontiguousarray(labels, dtype=np.int64)
     if not 0 <= leak < 1:
         raise BagtagError(f"The leak must be at least 0 and below 1, not {leak}.")
+    _check_shapes(log_prior, offsets, tags, labels)
     tags = _relax_large_bags(log_prior, offsets, tags, max_exact)
     probabilities = np.zeros_like(log_prior)
     log_likelihood = np.zeros(len(tags))
@@ -105,6 +106,19 @@ def bag_posterior(
         work(0, 1)
     _refuse_impossible(log_prior, offsets, tags, labels, leak, log_likelihood)
     return Posterior(probabilities, log_likelihood)
+
+
+def _check_shapes(
+    log_prior: NDArray[np.float64], offsets: NDArray[np.int64], tags: NDArray[np.int8], labels: NDArray[np.int64]
+) -> None:
+    """The kernel checks no index: probabilities of a damaged model file must not lead it out of its arrays."""
+    n, columns = log_prior.shape
+    n_bags, n_classes = tags.shape
+    whole = len(offsets) == n_bags + 1 and offsets[0] == 0 and offsets[-1] == n and (np.diff(offsets) >= 0).all()
+    if columns not in (n_classes, n_classes + 1) or not whole or len(labels) != n or (labels >= n_classes).any():
+        raise BagtagError(
+            f"Probabilities of shape {log_prior.shape} do not fit {n_bags} bags with {n_classes} classes; train again."
+        )
 
 
 def tag_probabilities(prior: ArrayLike, offsets: ArrayLike, n_classes: int, leak: float = 0.0) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from miml_core.array_files import read_arrays
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 
@@ -25,6 +26,9 @@ Progress = Callable[[int, int, Mapping[str, float]], Any]
 """Called as `progress(step, of, info)`; a true answer asks the fit to stop and keep what it has learnt."""
 
 _FORMAT = "bagtag-model-2"
+_MOST_BYTES = 2**30
+_NOT_WHOLE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
+"""What reading a file that is no model, or was made to look like one, can raise."""
 
 
 class Model(ABC):
@@ -117,7 +121,8 @@ class Model(ABC):
         arrays["__header__"] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
         path = Path(path)
         partial = path.with_name(path.name + ".part")
-        with partial.open("wb") as file:
+        partial.unlink(missing_ok=True)  # may be a link
+        with partial.open("xb") as file:
             np.savez(file, allow_pickle=False, **arrays)
             file.flush()
             os.fsync(file.fileno())
@@ -126,22 +131,36 @@ class Model(ABC):
 
 def load_model(path: str | Path) -> Model:
     """Read a model that `Model.save` wrote."""
-    from miml_core.models import MODELS
+    from miml_core.models.parameters import make_model
 
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(path, most_bytes=_MOST_BYTES)
         header = json.loads(arrays.pop("__header__").tobytes())
-        if header.get("format") != _FORMAT or header.get("model") not in MODELS:
+        if header["format"] != _FORMAT:
             raise KeyError("format")
+        model = make_model(header["model"], header["params"])
+        model._restore(_checked_state({**arrays, **header["values"]}))
     except FileNotFoundError:
         raise BagtagError(f"There is no model file {path}.") from None
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except _NOT_WHOLE as error:
         raise BagtagError(f"{path} is not a whole Bagtag model file; train again or choose another file.") from error
-    model = MODELS[header["model"]](**header["params"])
-    model._restore({**arrays, **header["values"]})
     return model
+
+
+def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
+    """Only fitted attributes, of the types that `save` writes: a file may come from somebody else."""
+    for name, value in state.items():
+        if not name.endswith("_") or name.startswith("_"):
+            raise ValueError(name)
+        if isinstance(value, np.ndarray) and value.dtype.kind not in "biuf":
+            raise ValueError(name)
+    classes, n_features = state["classes_"], state["n_features_"]
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise ValueError("classes_")
+    if not isinstance(n_features, int) or n_features < 1:
+        raise ValueError("n_features_")
+    return state
 
 
 def _plain(value: Any) -> Any:

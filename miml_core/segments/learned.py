@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from miml_core.array_files import read_arrays
 from miml_core.errors import BagtagError
 from miml_core.media.grid import Grid
 from miml_core.media.spectrogram import Spectrogram
@@ -28,6 +29,8 @@ from miml_core.segments.regions import Region, to_labels
 
 _FORMAT = "bagtag segmenter 2"
 _TREES = ("roots", "feature", "threshold", "left", "right", "value")
+_MOST_BYTES = 2**28
+_NOT_WHOLE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
 _N_TREES = 20
 _DEPTH = 12
 _LEAF = 4
@@ -140,7 +143,8 @@ class LearnedSegmenter:
         path = Path(path)
         partial = path.with_name(path.name + ".part")
         text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        with partial.open("wb") as file:
+        partial.unlink(missing_ok=True)  # may be a link
+        with partial.open("xb") as file:
             np.savez_compressed(file, allow_pickle=False, header=text, **self.trees)
             file.flush()
             os.fsync(file.fileno())
@@ -151,9 +155,9 @@ class LearnedSegmenter:
         """Read what `save` wrote."""
         path = Path(path)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                header = json.loads(file["header"].tobytes())
-                trees = {name: file[name] for name in _TREES}
+            arrays = read_arrays(path, most_bytes=_MOST_BYTES)
+            header = json.loads(arrays["header"].tobytes())
+            trees = {name: arrays[name] for name in _TREES}
             if header["format"] != _FORMAT or not _sound_trees(trees):
                 raise ValueError("format")
             settings = SoundSegmentSettings.from_dict(header["settings"])
@@ -164,7 +168,7 @@ class LearnedSegmenter:
             raise BagtagError(
                 f"There is no learned segmenter {path}; learn it again, or use the built-in way."
             ) from None
-        except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        except _NOT_WHOLE as error:
             raise BagtagError(
                 f"{path} is not a whole learned segmenter; learn it again, or use the built-in way."
             ) from error
@@ -252,6 +256,8 @@ def _likeliness(
     """(n,) mean over each candidate's pixels of how likely they are of a call."""
     from miml_core.segments.learned_kernels import mean_leaf
 
+    if trees["feature"].max() >= pixels.shape[1]:  # the kernel would read what lies behind the array
+        raise BagtagError("The learned segmenter asks for features that pixels do not have; learn it again.")
     likely = mean_leaf(pixels, *[trees[name] for name in _TREES])
     return np.bincount(owner, likely, minlength=n) / np.maximum(np.bincount(owner, minlength=n), 1)
 
@@ -369,6 +375,9 @@ def _sound_trees(trees: dict[str, NDArray[Any]]) -> bool:
     """Can a pixel walk these trees without leaving them or going round in circles?"""
     n = len(trees["feature"])
     if not n or any(len(trees[name]) != n for name in _TREES[1:]) or not len(trees["roots"]):
+        return False
+    kinds = {name: "f" if name in ("threshold", "value") else "i" for name in _TREES}
+    if any(trees[name].ndim != 1 or trees[name].dtype.kind != kind for name, kind in kinds.items()):
         return False
     inner = np.flatnonzero(trees["feature"] >= 0)
     below = np.concatenate([trees["left"][inner] - inner, trees["right"][inner] - inner])

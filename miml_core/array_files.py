@@ -1,0 +1,46 @@
+"""Read `.npz` files that may come from somebody else: arrays of numbers only, and no larger than the file says."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+_MOST_ARRAYS = 1000
+
+
+def read_arrays(path: Path, *, most_bytes: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an `.npz` file by name.
+
+    Sizes are checked before anything is unpacked, so that a small file cannot fill the memory; nothing in it is run
+    (`allow_pickle=False`).
+
+    Raises
+    ------
+    OSError, ValueError, zipfile.BadZipFile
+        It cannot be read, is no `.npz` file, or holds more than `most_bytes`.
+    """
+    with zipfile.ZipFile(path) as packed:
+        members = packed.infolist()
+        if len(members) > _MOST_ARRAYS or sum(member.file_size for member in members) > most_bytes:
+            raise ValueError(f"{path} is too large")
+        for member in members:
+            _check_size(packed, member)
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _check_size(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Refuse an array that claims to have more numbers than there are in the file: NumPy would make room for them."""
+    with packed.open(member) as file:
+        version = npy.read_magic(file)
+        read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+        if read_header is None:
+            raise ValueError(f"{member.filename} is of a later version")
+        shape, _, dtype = read_header(file)
+    if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize > member.file_size:
+        raise ValueError(f"{member.filename} is not whole")
