@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +28,31 @@ CREATE TABLE IF NOT EXISTS folders (project BLOB, purpose TEXT, folder BLOB, PRI
 CREATE TABLE IF NOT EXISTS exports (
     project BLOB, path BLOB, size INTEGER, mtime_ns INTEGER, PRIMARY KEY (project, path));
 CREATE TABLE IF NOT EXISTS jobs (project BLOB, job_id INTEGER, kind TEXT, params TEXT, PRIMARY KEY (project, job_id));
+CREATE TABLE IF NOT EXISTS workers (
+    project BLOB, job_id INTEGER, host TEXT, pid INTEGER, started REAL, PRIMARY KEY (project, job_id));
 """
+
+
+@dataclass(frozen=True)
+class Worker:
+    """The process of a running job: a process number is used again, the time it was started at tells two apart."""
+
+    host: str
+    pid: int
+    started: float
+
+
+@dataclass(frozen=True)
+class OwnJob:
+    """A job that the user asked for here and that has not ended yet."""
+
+    kind: str
+    params: str
+    worker: Worker | None
+
+    def is_same(self, kind: str, params: dict[str, Any]) -> bool:
+        """Return whether this is the job that was asked for, with exactly these parameters."""
+        return (self.kind, self.params) == (kind, _canonical(params))
 
 
 def state_folder() -> Path:
@@ -101,17 +126,39 @@ def record_job(project: Path, job_id: int, kind: str, params: dict[str, Any]) ->
 
 def is_own_job(project: Path, job_id: int, kind: str, params: dict[str, Any]) -> bool:
     """Return whether the user asked, here, for exactly this job, and it has not ended yet."""
+    found = own_jobs(project).get(job_id)
+    return found is not None and found.is_same(kind, params)
+
+
+def own_jobs(project: Path) -> dict[int, OwnJob]:
+    """Return the jobs that the user asked for in the project at this place and that have not ended yet, by number."""
     with _database() as connection:
         found = connection.execute(
-            "SELECT kind, params FROM jobs WHERE project = ? AND job_id = ?", (_place(project), job_id)
-        ).fetchone()
-    return found is not None and found == (kind, _canonical(params))
+            "SELECT job_id, kind, params, host, pid, started FROM jobs LEFT JOIN workers USING (project, job_id) "
+            "WHERE project = ?",
+            (_place(project),),
+        ).fetchall()
+    return {
+        job_id: OwnJob(kind, params, None if pid is None else Worker(host, pid, started))
+        for job_id, kind, params, host, pid, started in found
+    }
+
+
+def record_worker(project: Path, job_id: int, worker: Worker) -> None:
+    """Record the process that does a job of ours; nothing when the job has ended meanwhile."""
+    place = _place(project)
+    with _database() as connection:
+        connection.execute(
+            "INSERT OR REPLACE INTO workers SELECT project, job_id, ?, ?, ? FROM jobs WHERE project = ? AND job_id = ?",
+            (worker.host, worker.pid, worker.started, place, job_id),
+        )
 
 
 def forget_job(project: Path, job_id: int) -> None:
     """Forget a job that ended or was cancelled: it may not start a second time."""
     with _database() as connection:
-        connection.execute("DELETE FROM jobs WHERE project = ? AND job_id = ?", (_place(project), job_id))
+        for table in ("jobs", "workers"):
+            connection.execute(f"DELETE FROM {table} WHERE project = ? AND job_id = ?", (_place(project), job_id))
 
 
 def _place(path: Path) -> bytes:

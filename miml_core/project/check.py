@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Integer, cast, delete, func, insert, selec
 
 from miml_core.errors import BagtagError
 from miml_core.project import counters, jobs, media, review_lines, revisions, runs, settings
+from miml_core.project.own_folders import find_own_folder
 from miml_core.project.rows import Problem
 from miml_core.project.schema import bag_predictions as blocks
 from miml_core.project.schema import bags, features, predictions, segments, tags, verdicts
@@ -189,7 +190,7 @@ def _runs(store: Store) -> Iterator[Finding]:
     with store.read() as connection:
         known = connection.execute(select(runs_table.c.id, runs_table.c.state).order_by(runs_table.c.id)).all()
         current = settings.get(connection, "current_run")
-    usable = [run.id for run in known if run.state == "done" and runs.model_path(store, run.id).is_file()]
+    usable = [run.id for run in known if run.state == "done" and runs.has_model(store, run.id)]
 
     def choose_another() -> None:
         with store.write() as connection:
@@ -200,11 +201,11 @@ def _runs(store: Store) -> Iterator[Finding]:
     if current is not None and current not in {run.id for run in known}:
         yield Problem("run", f"The current run, number {current}, is gone.", True), choose_another
     for run in known:
-        if run.state == "done" and not runs.model_path(store, run.id).is_file():
+        if run.state == "done" and not runs.has_model(store, run.id):
             yield Problem("model", f"The model file of run {run.id} is missing; train again.", False), None
-    folder = store.folder / "runs"
+    folder = find_own_folder(store.folder, "runs")  # behind a link lies somebody's folder, not ours to clear
     ids = {str(run.id) for run in known}
-    for stray in sorted(folder.iterdir()) if folder.is_dir() else []:
+    for stray in sorted(folder.iterdir()) if folder is not None else []:
         if stray.name not in ids:
             problem = Problem("leftover", f"runs/{stray.name} belongs to no run.", True)
             yield problem, partial(shutil.rmtree, stray, ignore_errors=True)
@@ -216,8 +217,8 @@ def _leftovers(store: Store) -> Iterator[Finding]:
         yield Problem("leftover", f"{half.name} is half of a project that was never finished.", True), half.unlink
     with store.read() as connection:
         known = set(connection.execute(text("SELECT id FROM jobs")).scalars())
-    logs = store.folder / "logs"
-    for path in sorted(logs.glob("job-*.txt")) if logs.is_dir() else []:
+    logs = find_own_folder(store.folder, "logs")
+    for path in sorted(logs.glob("job-*.txt")) if logs is not None else []:
         number = path.stem.removeprefix("job-")
         if not number.isdigit() or int(number) not in known:
             yield Problem("leftover", f"logs/{path.name} belongs to no job.", True), path.unlink

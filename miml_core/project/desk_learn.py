@@ -58,13 +58,22 @@ class LearnDesk:
         ``features``: describes segments whose features are missing or out of date.
         ``train``: ``model`` (default "ored-lr"), ``params``, ``seed``, ``warm_start``; predicts at the end.
         ``predict``: ``run`` (default: the current one).
-        ``export``: ``format``, ``path``, ``what`` ("confirmed", "predicted", "all"), ``min_probability``.
+        ``export``: ``format``, ``path``, ``what`` ("confirmed", "predicted", "all"), ``min_probability``, ``bags``.
+
+        Parameters are checked here (`job_params.py`); a `BagtagError` says what is wrong with them.
         """
         return jobs.start(self.store, kind, params or {}, self.annotator if annotator is None else annotator)
 
     def jobs(self, *, active: bool = False, limit: int = 50) -> list[Job]:
         """The latest jobs first; finds dead workers and starts what waits."""
         return jobs.listing(self.store, active=active, limit=limit)
+
+    def stopped_jobs(self, *, limit: int = 50) -> list[Job]:
+        """Jobs that another computer or another copy of the project queued or began, and that do not run.
+
+        They never start by themselves: `restart_job` starts one here, `cancel_job` removes it.
+        """
+        return jobs.listing(self.store, stopped=True, limit=limit)
 
     def job(self, job_id: int) -> Job:
         """One job as it is now; raises `Gone` when there is none."""
@@ -79,7 +88,7 @@ class LearnDesk:
         return jobs.stop_early(self.store, job_id)
 
     def restart_job(self, job_id: int) -> Job:
-        """A new job with the same task as one that died, failed or was cancelled; it goes on where that one ended."""
+        """A new job with the same task as one that died, failed, was cancelled or is stopped; it goes on from there."""
         return jobs.restart(self.store, job_id)
 
     def wait_job(self, job_id: int, *, timeout: float | None = None, tick: Callable[[Job], None] | None = None) -> Job:

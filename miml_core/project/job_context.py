@@ -20,6 +20,8 @@ from sqlalchemy import insert, select, update
 
 from miml_core.project import jobs, runs
 from miml_core.project.errors import Cancelled
+from miml_core.project.job_params import STOP_EARLY
+from miml_core.project.job_standing import read_dict
 from miml_core.project.schema import job_failures, job_log
 from miml_core.project.schema import jobs as table
 from miml_core.project.store import Store
@@ -39,7 +41,7 @@ class JobContext:
         with store.read() as connection:
             found = jobs.row(connection, job_id)
         self.kind: str = found.kind
-        self.params: dict[str, Any] = json.loads(found.params)
+        self.params: dict[str, Any] = read_dict(found.params) or {}
         self.annotator: str = found.annotator
         self.info: dict[str, Any] = {}
         self._done, self._of, self._message = 0, 0, found.message
@@ -137,7 +139,7 @@ class JobContext:
             state = connection.execute(
                 select(table.c.cancel, table.c.state, table.c.params).where(table.c.id == self.job_id)
             ).first()
-        if state is not None and json.loads(state.params).get(jobs.STOP_EARLY):
+        if state is not None and (read_dict(state.params) or {}).get(STOP_EARLY):
             self._enough.set()
         if state is None or state.cancel or state.state != "running":
             self._cancelled.set()

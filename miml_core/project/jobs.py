@@ -1,25 +1,32 @@
 """Jobs: work in the background, kept in the database so that any screen, now or later, finds it again.
 
 A job waits ("queued") until its lane is free, then runs in a detached process of its own. Whoever looks at the jobs
-also looks after them: finds workers that died, collects the remains of finished ones, and starts what waits.
+also looks after them: finds workers that died, collects the remains of finished ones, and starts what waits. Only jobs
+that the user asked for here are started (`job_standing.py`); others are "stopped" until a person starts or removes
+them.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from miml_core import installation
 from miml_core.errors import BagtagError
+from miml_core.installation import Worker
 from miml_core.project import launch, revisions, runs
 from miml_core.project.errors import Gone
+from miml_core.project.job_params import STOP_EARLY, check_params
+from miml_core.project.job_standing import OPEN, is_own, own_jobs, read_dict, standing, to_job
 from miml_core.project.rows import Job, JobFailure
 from miml_core.project.schema import job_failures, job_log
 from miml_core.project.schema import jobs as table
-from miml_core.project.store import Store
+from miml_core.project.store import Store, folder_of
 
 LANES = {
     "import": "files",
@@ -32,31 +39,15 @@ LANES = {
 }
 """One job at a time in each lane: one training at a time, but an export need not wait for it."""
 
-STOP_EARLY = "stop_early"
-"""Set in the parameters of a running training that is to end with what it has."""
-
 _STARTING = "starting"
 """The message of a job whose worker has been launched but has not said anything yet."""
 
 
 def start(store: Store, kind: str, params: dict[str, Any], annotator: str) -> Job:
     """Queue a job, and launch it if its lane is free."""
-    if kind not in LANES:
-        raise BagtagError(f"There is no job called {kind!r}; there are {', '.join(LANES)}.")
+    check_params(kind, params)
     with store.write() as connection:
-        done = connection.execute(
-            insert(table).values(
-                kind=kind,
-                lane=LANES[kind],
-                params=json.dumps(params),
-                state="queued",
-                message="waiting",
-                created_at=time.time(),
-                annotator=annotator,
-            )
-        )
-        assert done.inserted_primary_key is not None
-        job_id = int(done.inserted_primary_key[0])
+        job_id = _insert(connection, kind, params, annotator)
     look_after(store)
     return one(store, job_id)
 
@@ -64,18 +55,21 @@ def start(store: Store, kind: str, params: dict[str, Any], annotator: str) -> Jo
 def one(store: Store, job_id: int) -> Job:
     """A job as it is now."""
     look_after(store)
-    with store.read() as connection:
-        return _job(row(connection, job_id))
+    return _jobs(store, lambda connection: [row(connection, job_id)])[0]
 
 
-def listing(store: Store, *, active: bool, limit: int) -> list[Job]:
-    """The latest first."""
+def listing(store: Store, *, active: bool = False, stopped: bool = False, limit: int) -> list[Job]:
+    """The latest first; only those at work or waiting, or only those that ask to be started here or removed."""
     look_after(store)
-    query = select(table).order_by(table.c.id.desc()).limit(limit)
-    if active:
-        query = query.where(table.c.state.in_(["queued", "running"]))
-    with store.read() as connection:
-        return [_job(found) for found in connection.execute(query)]
+    query = select(table).order_by(table.c.id.desc())
+    if active or stopped:
+        query = query.where(table.c.state.in_(OPEN))
+    else:
+        query = query.limit(limit)
+    found = _jobs(store, lambda connection: connection.execute(query).all())
+    if active or stopped:
+        found = [job for job in found if (job.active and active) or (job.state == "stopped" and stopped)]
+    return found[:limit]
 
 
 def row(connection: Connection, job_id: int) -> Row[Any]:
@@ -89,7 +83,10 @@ def cancel(store: Store, job_id: int) -> Job:
     """Ask a job to stop; one that waits, or whose worker is still being loaded, never starts."""
     with store.write() as connection:
         found = row(connection, job_id)
-        if found.state == "queued" or (found.state == "running" and found.message == _STARTING):
+        if standing(store.folder, found, own_jobs(store.folder)) == "elsewhere":
+            finish(connection, job_id, "cancelled", "removed; it was not begun here")
+            runs.abandon(connection, job_id, "cancelled", "removed")
+        elif found.state == "queued" or (found.state == "running" and found.message == _STARTING):
             finish(connection, job_id, "cancelled", "cancelled before it started")
         elif found.state == "running":
             connection.execute(update(table).where(table.c.id == job_id).values(cancel=True))
@@ -102,20 +99,33 @@ def stop_early(store: Store, job_id: int) -> Job:
         found = row(connection, job_id)
         if found.kind != "train":
             raise BagtagError("Only a training can be ended with what it has so far; other work keeps it anyhow.")
-        if found.state == "running" and found.message != _STARTING:
-            change_params(connection, job_id, {**json.loads(found.params), STOP_EARLY: True})
-            return _job(row(connection, job_id))
-    return cancel(store, job_id)
+        begun = found.state == "running" and found.message != _STARTING
+        if begun:
+            change_params(connection, job_id, {**(read_dict(found.params) or {}), STOP_EARLY: True})
+    return one(store, job_id) if begun else cancel(store, job_id)
 
 
 def restart(store: Store, job_id: int) -> Job:
-    """The same task again, as a new job; what the first one finished is not done twice."""
-    with store.read() as connection:
+    """The same task again, as a new job of ours; what the first one finished is not done twice.
+
+    For a job that was queued elsewhere this is the person's consent: it is closed in the same transaction.
+    """
+    with store.write() as connection:
         found = row(connection, job_id)
-    if found.state in ("queued", "running"):
-        raise BagtagError(f"Job {job_id} is still {found.state}.")
-    params = {key: value for key, value in json.loads(found.params).items() if key != STOP_EARLY}
-    return start(store, found.kind, params, found.annotator)
+        now = standing(store.folder, found, own_jobs(store.folder))
+        if now not in ("elsewhere", "over"):
+            raise BagtagError(f"Job {job_id} is still {found.state}.")
+        params = read_dict(found.params)
+        if params is None:
+            raise BagtagError(f"The parameters of job {job_id} cannot be read; start it again from its page.")
+        params.pop(STOP_EARLY, None)
+        check_params(found.kind, params)
+        if now == "elsewhere":
+            finish(connection, job_id, "cancelled", "started again on another computer or in another copy")
+            runs.abandon(connection, job_id, "cancelled", "started again elsewhere")
+        again = _insert(connection, found.kind, params, str(found.annotator))
+    look_after(store)
+    return one(store, again)
 
 
 def wait(
@@ -151,31 +161,39 @@ def log(store: Store, job_id: int) -> list[str]:
 
 
 def look_after(store: Store) -> None:
-    """Report dead workers, collect finished ones, start what waits."""
+    """Report dead workers, collect finished ones, start what waits.
+
+    What cannot be written now (the disk is full, the project read-only) is left for the next look, so that jobs can
+    still be listed.
+    """
     launch.reap()
+    own = own_jobs(store.folder)
     with store.read() as connection:
-        open_jobs = connection.execute(select(table).where(table.c.state.in_(["queued", "running"]))).all()
-    dead = [job for job in open_jobs if job.state == "running" and launch.is_dead(job)]
-    for job in dead:
-        with store.write() as connection:
-            if row(connection, job.id).state == "running":
-                message = f"the worker died; its last words: {job.message}"
-                finish(connection, job.id, "dead", message)
-                runs.abandon(connection, job.id, "failed", message)
-    busy = {job.lane for job in open_jobs if job.state == "running"} - {job.lane for job in dead}
-    for job in sorted(open_jobs, key=lambda job: job.id):
-        if job.state == "queued" and job.lane not in busy:
-            busy.add(job.lane)
-            _launch(store, job.id)
+        open_jobs = connection.execute(select(table).where(table.c.state.in_(OPEN)).order_by(table.c.id)).all()
+    now = {job.id: standing(store.folder, job, own) for job in open_jobs}
+    with suppress(BagtagError):
+        _forget_ended(store, own.keys() - now.keys())
+        for job in open_jobs:
+            if now[job.id] == "died":
+                _close(store, job.id, "dead", f"the worker died; its last status: {job.message}")
+            elif now[job.id] == "hangs" and (worker := own[job.id].worker) is not None:
+                launch.end_by_force(worker)
+                _close(store, job.id, "cancelled", "cancelled; its worker did not react and was ended")
+        busy = {job.lane for job in open_jobs if now[job.id] == "works"}
+        for job in open_jobs:
+            if now[job.id] == "waits" and job.lane not in busy:
+                busy.add(job.lane)
+                _launch(store, job.id)
 
 
 def claim(connection: Connection, job_id: int) -> bool:
-    """Take a queued job if its lane is free; only one of several callers succeeds."""
-    found = row(connection, job_id)
-    if found.state != "queued":
+    """Take a queued job of ours if its lane is free; only one of several callers succeeds."""
+    found, folder = row(connection, job_id), folder_of(connection)
+    own = own_jobs(folder)
+    if standing(folder, found, own) != "waits":
         return False
-    running = select(table.c.id).where(table.c.lane == found.lane, table.c.state == "running")
-    if connection.execute(running).first() is not None:
+    running = connection.execute(select(table).where(table.c.lane == found.lane, table.c.state == "running"))
+    if any(standing(folder, other, own) != "elsewhere" for other in running):
         return False
     now = time.time()
     connection.execute(
@@ -188,14 +206,18 @@ def claim(connection: Connection, job_id: int) -> bool:
 
 def change_params(connection: Connection, job_id: int, params: dict[str, Any]) -> None:
     """What the job is to do from here on, for itself and for whoever runs it again."""
+    found, folder = row(connection, job_id), folder_of(connection)
+    if is_own(found, own_jobs(folder)):
+        installation.record_job(folder, job_id, found.kind, params)
     connection.execute(update(table).where(table.c.id == job_id).values(params=json.dumps(params)))
 
 
 def begin(connection: Connection, job_id: int, pid: int) -> bool:
-    """A worker is there; False when its job was cancelled while it was being loaded."""
-    found = row(connection, job_id)
-    if found.state != "running":
+    """A worker is there; False when its job was cancelled while it was being loaded, or was not launched by us."""
+    found, folder = row(connection, job_id), folder_of(connection)
+    if found.state != "running" or found.message != _STARTING or not is_own(found, own_jobs(folder)):
         return False
+    _record_worker(connection, job_id, pid)
     values = {"pid": pid, "host": launch.HOST, "heartbeat": time.time(), "message": f"{found.kind} begins"}
     connection.execute(update(table).where(table.c.id == job_id).values(**values))
     return True
@@ -206,9 +228,27 @@ def finish(connection: Connection, job_id: int, state: str, message: str, result
     values: dict[str, Any] = {"state": state, "message": message, "finished_at": time.time()}
     if result is not None:
         values["result"] = json.dumps(result)
-    still_open = table.c.state.in_(["queued", "running"])
-    connection.execute(update(table).where(table.c.id == job_id, still_open).values(**values))
+    connection.execute(update(table).where(table.c.id == job_id, table.c.state.in_(OPEN)).values(**values))
     revisions.advance(connection, changed_topics=["jobs"])
+
+
+def _insert(connection: Connection, kind: str, params: dict[str, Any], annotator: str) -> int:
+    """A new row, recorded as ours before it is committed: whatever stops us between the two leaves no row behind."""
+    done = connection.execute(
+        insert(table).values(
+            kind=kind,
+            lane=LANES[kind],
+            params=json.dumps(params),
+            state="queued",
+            message="waiting",
+            created_at=time.time(),
+            annotator=annotator,
+        )
+    )
+    assert done.inserted_primary_key is not None
+    job_id = int(done.inserted_primary_key[0])
+    installation.record_job(folder_of(connection), job_id, kind, params)
+    return job_id
 
 
 def _launch(store: Store, job_id: int) -> None:
@@ -218,40 +258,44 @@ def _launch(store: Store, job_id: int) -> None:
         return
     try:
         pid = launch.start_worker(store.folder, job_id)
-    except OSError as error:
+    except (OSError, BagtagError) as error:
         with store.write() as connection:
             finish(connection, job_id, "failed", f"the worker could not be started: {error}")
         return
     with store.write() as connection:
+        _record_worker(connection, job_id, pid)
         connection.execute(update(table).where(table.c.id == job_id).values(pid=pid))
 
 
-def _seconds_left(found: Row[Any], info: dict[str, Any]) -> float | None:
-    """From the pace since this part of the work began."""
-    done = found.done - info.get("since_done", 0)
-    if found.state != "running" or done <= 0 or not found.total:
-        return None
-    return float((time.time() - info["since"]) / done * max(0, found.total - found.done))
+def _record_worker(connection: Connection, job_id: int, pid: int) -> None:
+    """A process that has ended already is recorded as one that is not there."""
+    worker = launch.process_of(pid) or Worker(launch.HOST, pid, started=-1e9)
+    installation.record_worker(folder_of(connection), job_id, worker)
 
 
-def _job(found: Row[Any]) -> Job:
-    info = json.loads(found.info)
-    return Job(
-        id=found.id,
-        kind=found.kind,
-        params=json.loads(found.params),
-        state=found.state,
-        done=found.done,
-        of=found.total,
-        message=found.message,
-        seconds_left=_seconds_left(found, info),
-        created_at=found.created_at,
-        started_at=found.started_at,
-        finished_at=found.finished_at,
-        heartbeat=found.heartbeat,
-        cancelling=bool(found.cancel) and found.state == "running",
-        n_failures=info.get("n_failures", 0),
-        result=json.loads(found.result),
-        info=info,
-        annotator=found.annotator,
-    )
+def _close(store: Store, job_id: int, state: str, message: str) -> None:
+    """The end of a job whose worker cannot say so itself."""
+    with store.write() as connection:
+        if row(connection, job_id).state == "running":
+            finish(connection, job_id, state, message)
+            runs.abandon(connection, job_id, "failed" if state == "dead" else state, message)
+
+
+def _forget_ended(store: Store, recorded: set[int]) -> None:
+    """Forget jobs of ours that have ended; one whose row is just being written is not there yet, and is kept."""
+    if not recorded:
+        return
+    ended = select(table.c.id).where(table.c.id.in_(recorded), table.c.state.not_in(OPEN))
+    with store.read() as connection:
+        found = connection.execute(ended).scalars().all()
+    for job_id in found:
+        installation.forget_job(store.folder, job_id)
+
+
+def _jobs(store: Store, read: Callable[[Connection], Sequence[Row[Any]]]) -> list[Job]:
+    """Records of rows; a job of ours is recorded before its row is there, and forgotten after its row is closed."""
+    before = own_jobs(store.folder)
+    with store.read() as connection:
+        rows = read(connection)
+    own = {**before, **own_jobs(store.folder)}
+    return [to_job(found, standing(store.folder, found, own)) for found in rows]

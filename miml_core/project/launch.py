@@ -1,26 +1,41 @@
-"""Starting worker processes, and telling live ones from dead ones."""
+"""Starting worker processes, and telling live ones from dead ones.
+
+A process of this computer is looked at itself: by its number and the time it was started at, as recorded outside of
+the project. Of any other worker only the heartbeat can be seen, and only whether it changes is used: clocks of two
+computers differ, and a computer that slept for an hour has an old heartbeat and a live worker.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row
+import psutil
 
 import miml_core
+from miml_core.installation import Worker
+from miml_core.project.own_folders import find_own_folder, is_real_file, open_new_file, own_folder
 
 HOST = socket.gethostname()
 
-_SILENT_SECONDS = 20.0
-"""Without a sign of life for so long, a worker whose process cannot be looked at counts as dead."""
-_HUNG_SECONDS = 600.0
-"""The same for one whose process is there."""
+SILENT_S = 20.0
+"""A heartbeat that was watched for so long without a change has stopped."""
+_LONGEST_GAP_S = 5.0
+"""What lies between two looks counts for at most this: the computer may have slept, or nobody looked."""
+_SAME_START_S = 2.0
+"""Two readings of when a process was started differ by up to a second (the time of boot is rounded)."""
+_LOG_BYTES = 65_536
+
+_clock = time.monotonic
 
 _children: list[subprocess.Popen[bytes]] = []
 _guard = threading.Lock()
@@ -28,14 +43,13 @@ _guard = threading.Lock()
 
 def start_worker(folder: Path, job_id: int) -> int:
     """A detached process that does one job; its output goes to a file, so that nothing ever blocks on it."""
-    output = output_path(folder, job_id)
-    output.parent.mkdir(exist_ok=True)
+    own_folder(folder, "logs")
     root = str(Path(miml_core.__file__).parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     apart: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
-    with output.open("ab") as file:
+    with open_new_file(_output_path(folder, job_id)) as file:
         child = subprocess.Popen(
             [sys.executable, "-m", "miml_core.project.worker", str(folder), str(job_id)],
             stdin=subprocess.DEVNULL,
@@ -56,38 +70,80 @@ def reap() -> None:
         _children[:] = [child for child in _children if child.poll() is None]
 
 
-def is_dead(job: Row[Any]) -> bool:
-    """Has the worker of a running job gone?"""
-    silent = time.time() - (job.heartbeat or 0)
-    if job.pid is None or job.host != HOST or sys.platform == "win32":
-        return silent > _SILENT_SECONDS
-    return not _is_worker(job.pid) or silent > _HUNG_SECONDS
+# live and dead processes
 
 
-def output_path(folder: Path, job_id: int) -> Path:
-    return folder / "logs" / f"job-{job_id}.txt"
+def process_of(pid: int) -> Worker | None:
+    """Return what identifies a live process of this computer, or None when there is none of this number."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        started = process.create_time()
+    except (psutil.Error, ValueError, OverflowError):
+        return None
+    if sys.platform == "linux":
+        started -= psutil.boot_time()  # since boot: Linux moves both when somebody sets the clock
+    return Worker(HOST, pid, started)
+
+
+def is_alive(worker: Worker) -> bool:
+    """Return whether a worker of this computer is still there (another process may have got its number)."""
+    found = process_of(worker.pid)
+    return found is not None and abs(found.started - worker.started) < _SAME_START_S
+
+
+def end_by_force(worker: Worker) -> None:
+    """End a worker of this computer and the processes it started, if it is still the one that was recorded."""
+    if worker.host != HOST or worker.pid == os.getpid() or not is_alive(worker):
+        return
+    with suppress(psutil.Error, OSError):
+        if sys.platform != "win32" and os.getpgid(worker.pid) == worker.pid != os.getpgrp():
+            os.killpg(worker.pid, signal.SIGKILL)
+        else:
+            psutil.Process(worker.pid).kill()
+
+
+# heartbeats
+
+
+@dataclass
+class _Watch:
+    heartbeat: object
+    looked_at: float
+    silent_s: float
+
+
+_watches: dict[tuple[str, int], _Watch] = {}
+
+
+def is_silent(folder: Path, job_id: int, heartbeat: object) -> bool:
+    """Look at a heartbeat; return whether it was seen not to change for `SILENT_S`, by this process's own clock."""
+    now = _clock()
+    with _guard:
+        watch = _watches.setdefault((str(folder), job_id), _Watch(heartbeat, now, 0.0))
+        watch.silent_s += min(now - watch.looked_at, _LONGEST_GAP_S)
+        watch.looked_at = now
+        if watch.heartbeat != heartbeat:
+            watch.heartbeat, watch.silent_s = heartbeat, 0.0
+        return watch.silent_s > SILENT_S
+
+
+# output
 
 
 def last_output(folder: Path, job_id: int, lines: int = 20) -> list[str]:
     """The end of what a worker printed."""
+    path = _output_path(folder, job_id)
+    if find_own_folder(folder, "logs") is None or not is_real_file(path):
+        return []
     try:
-        return output_path(folder, job_id).read_text(errors="replace").splitlines()[-lines:]
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _LOG_BYTES))
+            return file.read(_LOG_BYTES).decode(errors="replace").splitlines()[-lines:]
     except OSError:
         return []
 
 
-def _is_worker(pid: int) -> bool:
-    """Is there a live process of this number, and is it a worker? (Numbers are used again.)"""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    process = Path("/proc") / str(pid)
-    try:
-        if process.joinpath("stat").read_text().rpartition(")")[2].split()[0] == "Z":
-            return False
-        return b"worker" in process.joinpath("cmdline").read_bytes()
-    except OSError:
-        return not process.parent.is_dir()
+def _output_path(folder: Path, job_id: int) -> Path:
+    return folder / "logs" / f"job-{job_id}.txt"

@@ -242,7 +242,9 @@ class Job:
     """"import", "segment", "learn-segmenter", "features", "train", "predict" or "export"."""
     params: dict[str, Any]
     state: str
-    """"queued", "running", "done", "failed", "cancelled" or "dead"."""
+    """"queued", "running", "done", "failed", "cancelled", "dead" or "stopped": queued or begun on another computer or
+    by another copy of the project, and waiting for a person to start it here (`restart_job`) or to remove it
+    (`cancel_job`)."""
     done: int
     of: int
     message: str

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from miml_core.errors import BagtagError
 from miml_core.project import review_lines, revisions, run_blocks, settings
 from miml_core.project.errors import Gone
+from miml_core.project.own_folders import find_own_folder, is_real_file
 from miml_core.project.rows import Run
 from miml_core.project.schema import bags, verdicts
 from miml_core.project.schema import runs as table
@@ -53,6 +54,12 @@ def row(connection: Connection, run_id: int) -> Row[Any]:
 
 def model_path(store: Store, run_id: int) -> Path:
     return store.folder / "runs" / str(run_id) / "model.npz"
+
+
+def has_model(store: Store, run_id: int) -> bool:
+    """Return whether the model file of a run is there, in the project itself and not behind a link."""
+    folder = find_own_folder(store.folder, "runs", str(run_id))
+    return folder is not None and is_real_file(model_path(store, run_id))
 
 
 def begin(connection: Connection, **values: Any) -> int:
@@ -110,7 +117,8 @@ def remove(store: Store, run_id: int) -> None:
             raise BagtagError("The current run cannot be removed; choose another one first.")
         connection.execute(delete(table).where(table.c.id == run_id))
         revisions.advance(connection, changed_topics=["runs"])
-    shutil.rmtree(model_path(store, run_id).parent, ignore_errors=True)
+    if (folder := find_own_folder(store.folder, "runs", str(run_id))) is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def load_model(store: Store, run_id: int | None = None) -> Model:
@@ -120,8 +128,10 @@ def load_model(store: Store, run_id: int | None = None) -> Model:
             run_id = settings.get(connection, "current_run")
         if run_id is None:
             raise BagtagError("There is no model yet; train one first.")
+    if not isinstance(run_id, int):
+        raise BagtagError(f"The project names {run_id!r} as its current run, which is no number; choose another run.")
     path = model_path(store, run_id)
-    if not path.is_file():
+    if not has_model(store, run_id):
         raise BagtagError(f"The model file of run {run_id} is missing ({str(path)!r}); train again.")
     return _load(str(path), path.stat().st_mtime_ns)
 

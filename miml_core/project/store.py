@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from miml_core.errors import BagtagError
 from miml_core.project import migrate
 from miml_core.project.errors import Busy, NotSaved
+from miml_core.project.own_folders import own_folder
 
 DATABASE = "project.db"
 APPLICATION_ID = 0x42414754
@@ -72,9 +73,7 @@ class Store:
     @property
     def cache_folder(self) -> Path:
         """For what can be made again; may be deleted at any time."""
-        folder = self.folder / "cache"
-        folder.mkdir(exist_ok=True)
-        return folder
+        return own_folder(self.folder, "cache")
 
     @classmethod
     def create(cls, folder: Path, initialise: Callable[[Connection], None]) -> Store:

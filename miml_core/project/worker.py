@@ -12,6 +12,7 @@ from miml_core.errors import BagtagError
 from miml_core.project import jobs, runs
 from miml_core.project.errors import Cancelled
 from miml_core.project.job_context import JobContext
+from miml_core.project.job_params import check_params
 from miml_core.project.store import Store
 
 TASKS = {
@@ -40,6 +41,7 @@ def main(folder: str, job_id: int) -> int:
 def _work(context: JobContext) -> None:
     context.start()
     try:
+        check_params(context.kind, context.params)
         task = importlib.import_module(f"miml_core.project.tasks.{TASKS[context.kind]}")
         result = task.run(context)
         _end(context, "done", result.pop("message", "done"), result)

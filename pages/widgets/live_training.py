@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Job, Project
-from miml_core.project.jobs import STOP_EARLY
+from miml_core.project.job_params import STOP_EARLY
 from pages.widgets import charts, model_words
 from pages.widgets.guard import attempt, told
 from pages.widgets.run_again import run_again

@@ -62,7 +62,7 @@ def test_background_work_shows_on_every_page_and_can_be_stopped(project, show):
 
 
 def test_work_that_failed_in_part_stays_on_show_with_its_details(project, show):
-    job = project.start_job("import", {})
+    job = project.start_job("import", {"paths": ["recordings"]})
     app = show(project, "train")
     with project.store.write() as connection:
         connection.execute(insert(job_failures).values(job_id=job.id, item="<b>a</b>.wav", reason="is damaged"))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import delete, select
 
+from miml_core import installation
 from miml_core.errors import BagtagError
 from miml_core.project import Job, Project, jobs, launch
+from miml_core.project.errors import NotSaved
 from miml_core.project.schema import bag_predictions, bags, features, predictions, segments
 from tests.project import processes
 from tests.project.sounds import write_recordings, write_tags
@@ -59,7 +64,6 @@ def forked() -> Iterator[Forked]:
     workers = Forked()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "start_worker", workers.start_worker)
-        patch.setattr(launch, "_is_worker", is_alive)
         yield workers
     for process, _ in workers.started:
         process.kill()
@@ -224,7 +228,6 @@ def test_a_job_cancelled_while_its_worker_is_loaded_never_starts(
     from miml_core.project import worker
 
     monkeypatch.setattr(launch, "start_worker", lambda folder, job_id: os.getpid())
-    monkeypatch.setattr(launch, "_is_worker", lambda pid: True)
     job = project.start_job("train")
     assert job.state == "running"
     assert project.cancel_job(job.id).state == "cancelled"
@@ -275,34 +278,163 @@ def test_a_bad_file_is_listed_and_the_rest_goes_on(stages: Path, forked: Forked)
 def test_jobs_that_cannot_be_done_say_why(project: Project, forked: Forked) -> None:
     for kind, params, why in (
         ("train", {}, "nothing to learn from"),
-        ("train", {"model": "crystal ball"}, "no model called"),
         ("predict", {}, "train one first"),
         ("import", {"paths": ["/nowhere at all"]}, "no file or folder"),
-        ("import", {"paths": ["/"], "bag_length": 0.0}, "longer than 0 s"),
-        ("import", {"paths": ["/"], "bag_length": 1.0, "overlap": 1.0}, "shorter than the bag"),
-        ("train", {"seed": -5}, "seed"),
-        ("train", {"params": {"strength": 1}}, "no parameter 'strength'; it has alpha"),
-        ("export", {"format": "papyrus", "path": "x"}, "no format"),
     ):
         job = project.wait_job(project.start_job(kind, params).id, timeout=60)  # type: ignore[arg-type]
         assert job.state == "failed" and why in job.message
-    with pytest.raises(BagtagError, match="no job called"):
-        project.start_job("dance")  # type: ignore[arg-type]
 
 
-def test_a_worker_on_another_machine_is_dead_when_it_falls_silent(project: Project, forked: Forked) -> None:
+@pytest.mark.parametrize(
+    ("kind", "params", "why"),
+    [
+        ("dance", {}, "no job called 'dance'"),
+        ("features", {"bags": [1]}, "no parameter 'bags'; it takes none"),
+        ("import", {}, "needs paths"),
+        ("import", {"paths": []}, "a list of files and folders"),
+        ("import", {"paths": ["a\0b"]}, "a list of files and folders"),
+        ("import", {"paths": "recordings"}, "a list of files and folders"),
+        ("import", {"paths": ["/"], "bag_length": 0.0}, "A bag must"),
+        ("import", {"paths": ["/"], "bag_length": 1.0, "overlap": 1.0}, "shorter than the bag"),
+        ("segment", {"processes": 10**9}, "from 1 to 256"),
+        ("segment", {"bags": ["1; DROP TABLE bags"]}, "numbers of bags"),
+        ("segment", {"scope": "everything"}, "one of stale, unreviewed, all"),
+        ("train", {"model": "crystal ball"}, "no model called"),
+        ("train", {"seed": -5}, "seed"),
+        ("train", {"params": {"strength": 1}}, "no parameter 'strength'; it has alpha"),
+        ("train", {"params": {"max_iterations": 10**12}}, "between 0 and 100000"),
+        ("train", {"params": {"leak": 10**400}}, "a finite number"),
+        ("train", {"params": {"background": "yes"}}, "true or false"),
+        ("train", {"model": "sim", "params": {"aggregate": "__import__"}}, "'softmax'"),
+        ("train", {"model": "mimm", "params": {"restarts": 1.5}}, "a whole number"),
+        ("predict", {"run": "../../1"}, "the number of a run"),
+        ("export", {"format": "papyrus", "path": "x"}, "no format"),
+        ("export", {"format": "csv"}, "needs path"),
+        ("export", {"format": "csv", "path": "x", "min_probability": float("nan")}, "from 0 to 1"),
+        ("export", {"format": "csv", "path": "x", "command": "rm"}, "no parameter 'command'"),
+    ],
+)
+def test_wrong_parameters_are_refused_when_the_job_is_asked_for(
+    project: Project, kind: Any, params: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(BagtagError, match=re.escape(why)):
+        project.start_job(kind, params)
+    assert project.jobs() == []
+
+
+class Clock:
+    """Time as the looks at jobs see it, moved by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = time.monotonic()
+        monkeypatch.setattr(launch, "_clock", lambda: self.now)
+
+    def watch(self, project: Project, seconds: float) -> None:
+        """Look at the jobs every four seconds, as the idle screen does."""
+        end = self.now + seconds
+        while self.now < end:
+            self.now += 4.0
+            project.jobs()
+
+
+def test_a_worker_on_another_computer_is_judged_by_whether_its_heartbeat_changes(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with project.store.write() as connection:
         connection.exec_driver_sql(
             "INSERT INTO jobs (kind, lane, params, state, message, done, total, info, result, cancel, created_at,"
             " annotator, host, pid, heartbeat) VALUES ('train', 'model', '{}', 'running', 'step 7', 0, 0, '{}', '{}',"
-            " 0, 0, '', 'elsewhere', 1, ?)",
-            (time.time(),),
+            " 0, 0, '', 'elsewhere', 1, 1.0)"
         )
-    assert project.job(1).state == "running"
+    clock = Clock(monkeypatch)
+    clock.watch(project, 12)
+    assert project.job(1).state == "running", "its clock may be years behind ours"
     with project.store.write() as connection:
-        connection.exec_driver_sql("UPDATE jobs SET heartbeat = heartbeat - 100")
-    dead = project.job(1)
-    assert dead.state == "dead" and "step 7" in dead.message
+        connection.exec_driver_sql("UPDATE jobs SET heartbeat = 0.5")
+    clock.watch(project, 12)
+    assert project.job(1).state == "running", "it changed, whichever way"
+    clock.now += 3600.0
+    assert project.job(1).state == "running", "this computer may have slept: nobody looked for an hour"
+    clock.watch(project, 24)
+    stopped = project.job(1)
+    assert stopped.state == "stopped" and not stopped.active
+    with project.store.read() as connection:
+        assert jobs.row(connection, 1).state == "running", "the other computer may be asleep, and go on"
+
+
+@pytest.mark.slow
+def test_a_computer_that_slept_for_hours_keeps_its_running_job(
+    stages: Path, forked: Forked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Project.open(_copy(stages, "segment", "asleep")) as project:
+        forked.hold_at = 1
+        job = project.start_job("segment", {"processes": 1})
+        pid = forked.wait_for_step(1)
+        now = time.time
+        monkeypatch.setattr(time, "time", lambda: now() + 9 * 3600)
+        _hold(project, pid)
+        with project.store.write() as connection:
+            connection.exec_driver_sql("UPDATE jobs SET heartbeat = heartbeat - 32400")
+        clock = Clock(monkeypatch)
+        clock.watch(project, 1200)
+        assert project.job(job.id).state == "running"
+        os.kill(pid, signal.SIGCONT)
+        project.cancel_job(job.id)
+        monkeypatch.undo()
+        assert project.wait_job(job.id, timeout=60).state == "cancelled"
+
+
+@pytest.mark.slow
+def test_a_process_that_got_the_number_of_a_dead_worker_is_not_taken_for_it(stages: Path, forked: Forked) -> None:
+    with Project.open(_copy(stages, "segment", "reused")) as project:
+        forked.hold_at = 1
+        job = project.start_job("segment", {"processes": 1})
+        forked.wait_for_step(1)
+        worker = installation.own_jobs(project.folder)[job.id].worker
+        assert worker is not None and launch.is_alive(worker)
+        installation.record_worker(project.folder, job.id, replace(worker, started=worker.started - 60))
+        assert project.job(job.id).state == "dead"
+
+
+@pytest.mark.slow
+def test_a_worker_that_hangs_is_ended_when_a_person_cancels_it(
+    stages: Path, forked: Forked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Project.open(_copy(stages, "segment", "hanging")) as project:
+        forked.hold_at = 1
+        job = project.start_job("segment", {"processes": 1})
+        pid = forked.wait_for_step(1)
+        _hold(project, pid)
+        project.cancel_job(job.id)
+        clock = Clock(monkeypatch)
+        clock.watch(project, 40)
+        assert project.job(job.id).state == "cancelled"
+        forked.started[-1][0].join()
+        assert not is_alive(pid)
+
+
+def _hold(project: Project, pid: int) -> None:
+    """Stop a worker for a while, and not in the middle of a transaction."""
+    with project.store.write():
+        os.kill(pid, signal.SIGSTOP)
+
+
+def test_jobs_are_listed_while_nothing_can_be_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk, or a project that became read-only: what waits cannot be started, but the list is there."""
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "_launch", lambda store, job_id: None)
+        job = project.start_job("features")
+
+    @contextmanager
+    def refused() -> Iterator[Any]:
+        raise NotSaved("The disk is full.")
+        yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(project.store, "write", refused)
+        assert [found.id for found in project.jobs(active=True)] == [job.id]
+        assert project.job(job.id).state == "queued"
+        assert project.stopped_jobs() == []
 
 
 @pytest.mark.slow
@@ -311,7 +443,6 @@ def test_a_real_worker_is_detached_leaves_no_zombie_and_its_output_never_blocks(
     with pytest.MonkeyPatch.context() as patch, Project.open(folder) as project:
         patch.undo()
         patch.setattr(launch, "start_worker", REAL_START)
-        patch.setattr(launch, "_is_worker", REAL_IS_WORKER)
         job = project.start_job("segment", {"processes": 2})
         pid = _pid(project, job.id)
         assert os.getsid(pid) == pid, "it has a session of its own: closing the terminal does not end it"
@@ -324,7 +455,7 @@ def test_a_real_worker_is_detached_leaves_no_zombie_and_its_output_never_blocks(
         assert (folder / "logs" / f"job-{job.id}.txt").is_file()
 
 
-REAL_START, REAL_IS_WORKER = launch.start_worker, launch._is_worker
+REAL_START = launch.start_worker
 
 
 def _pid(project: Project, job_id: int) -> int:

@@ -14,6 +14,7 @@ from sqlalchemy import Row
 from miml_core.errors import BagtagError
 from miml_core.project import bags, media, segmenter_lessons, segments, settings
 from miml_core.project.job_context import JobContext
+from miml_core.project.own_folders import own_folder
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
@@ -73,6 +74,5 @@ def _example(
 
 def _save_as(folder: Path) -> str:
     """The next free name, from the project's folder: settings that name an older one keep their meaning."""
-    (folder / FOLDER).mkdir(exist_ok=True)
-    used = [int(path.stem) for path in (folder / FOLDER).glob("*.npz") if path.stem.isdigit()]
+    used = [int(path.stem) for path in own_folder(folder, FOLDER).glob("*.npz") if path.stem.isdigit()]
     return f"{FOLDER}/{max(used, default=0) + 1}.npz"

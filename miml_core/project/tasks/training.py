@@ -19,10 +19,11 @@ from miml_core.project.answers import ask
 from miml_core.project.bagset import BagSetIndex
 from miml_core.project.errors import Cancelled
 from miml_core.project.job_context import JobContext
+from miml_core.project.job_params import DEFAULT_MODEL
+from miml_core.project.own_folders import own_folder
 from miml_core.project.scores import held_out_agreement
 from miml_core.project.tasks import describing
 
-DEFAULT_MODEL = "ored-lr"
 DEFAULT_PARAMS: dict[str, dict[str, Any]] = {
     "ored-lr": {"background": True, "leak": 0.01},
     "gp-probit": {"background": True, "leak": 0.01},
@@ -32,16 +33,10 @@ DEFAULT_PARAMS: dict[str, dict[str, Any]] = {
 
 
 def run(context: JobContext) -> dict[str, Any]:
-    from miml_core.models import MODELS
-
     name = context.params.get("model") or DEFAULT_MODEL
-    if name not in MODELS:
-        raise BagtagError(f"There is no model called {name!r}; there are {', '.join(MODELS)}.")
     params = {**DEFAULT_PARAMS.get(name, {}), **(context.params.get("params") or {})}
     seed = int(context.params.get("seed") or 0)
-    if seed < 0:
-        raise BagtagError(f"The seed must be 0 or more, not {seed}.")
-    model = _make(MODELS[name], params, seed)
+    model = _make(name, params, seed)
     describing.describe_all(context)
     context.report(0, 0, "loading")
     with context.store.read() as connection:
@@ -55,9 +50,7 @@ def run(context: JobContext) -> dict[str, Any]:
     _fit(model, learn_from, context, warm)
     ended = runs.STOPPED_EARLY if context.enough else ""
     context.report(0, 0, "saving the model")
-    path = runs.model_path(context.store, run_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    model.save(path)
+    model.save(own_folder(context.store.folder, "runs", str(run_id)) / "model.npz")
     context.report(0, 0, "predicting")
     answers = ask(model, bags)
     context.check()
@@ -74,12 +67,11 @@ def run(context: JobContext) -> dict[str, Any]:
     return {"message": f"run {run_id} is ready{told}", "run": run_id}
 
 
-def _make(kind: Any, params: dict[str, Any], seed: int) -> Any:
-    known = kind().get_params()
-    unknown = next((name for name in params if name not in known), None)
-    if unknown is not None:
-        raise BagtagError(f"The model {kind.name!r} has no parameter {unknown!r}; it has {', '.join(known)}.")
-    return kind(**({"seed": seed, **params} if "seed" in known else params))
+def _make(name: str, params: dict[str, Any], seed: int) -> Any:
+    from miml_core.models.parameters import make_model
+
+    takes_seed = "seed" in make_model(name, {}).get_params()
+    return make_model(name, {"seed": seed, **params} if takes_seed else params)
 
 
 def _fit(model: Any, bags: BagSet, context: JobContext, warm: Any) -> None:
