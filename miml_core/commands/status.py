@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
             "classes": [asdict(one) for one in project.classes()],
             "run": None if current is None else {**asdict(current), "curves": {}},
             "runs": [{**asdict(run_), "curves": {}} for run_ in project.runs()],
-            "jobs": [asdict(job) for job in project.jobs(active=True)],
+            "jobs": [asdict(job) for job in [*project.jobs(active=True), *project.stopped_jobs()]],
             "sample": asdict(sample),
         }
     following.say(args, outcome, _text(outcome))

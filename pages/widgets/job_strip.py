@@ -1,22 +1,27 @@
 """The strip at the foot of every page: what works in the background, how long it will take, and a way to stop it.
 
 It polls, so a reload, another tab or a restarted server shows the same work. When something ends the page is run once
-more, so that tables and counts are up to date.
+more, so that tables and counts are up to date. Work that another computer or another copy of the project queued is
+listed, and starts only when a person says so.
 """
 
 from __future__ import annotations
 
 import streamlit as st
 
+from miml_core import BagtagError
 from miml_core.project import Job, Project
 from pages.widgets.guard import attempt, told
 from pages.widgets.run_again import run_again
+from pages.widgets.sure_button import sure_button
 from pages.widgets.words import JOB_TITLES, count, plain, time_left
 
 _BUSY_SECONDS = 1.0
 _IDLE_SECONDS = 4.0
 _WATCHED = "jobs.watched"
 _OVER = "jobs.over"
+_REFUSED = "jobs.refused"
+_MOST_STOPPED = 5
 _STOPPING = {
     False: "What is finished is kept.",
     True: "Throws this training away; the page Train also offers to keep what it has learned so far.",
@@ -26,7 +31,7 @@ _STOPPING = {
 def job_strip(project: Project) -> None:
     """Draw the strip and keep it up to date; while there is nothing to show it takes no room."""
     busy = bool(project.jobs(active=True) or st.session_state.get(_OVER))
-    with st.bottom if busy else st.container():
+    with st.bottom if busy or project.stopped_jobs(limit=1) else st.container():
         st.fragment(_strip, run_every=_BUSY_SECONDS if busy else _IDLE_SECONDS)(project)
 
 
@@ -39,6 +44,11 @@ def _strip(project: Project) -> None:
             _working(project, job)
         for job_id in list(st.session_state.get(_OVER, [])):
             _over(project, project.job(job_id))
+        stopped = project.stopped_jobs(limit=_MOST_STOPPED + 1)
+        for job in stopped[:_MOST_STOPPED]:
+            _stopped(project, job)
+        if len(stopped) > _MOST_STOPPED:
+            st.caption("There are more of these.")
 
 
 def _news(project: Project, active: list[Job]) -> bool:
@@ -51,8 +61,8 @@ def _news(project: Project, active: list[Job]) -> bool:
     for job_id in before - now:
         job = project.job(job_id)
         if job.state == "done" and not job.n_failures:
-            st.toast(f"{JOB_TITLES[job.kind]}: done.", icon=":material/check_circle:")
-        elif job.state != "cancelled" or job.n_failures:
+            st.toast(f"{_title(job)}: done.", icon=":material/check_circle:")
+        elif job.state not in ("cancelled", "stopped") or job.n_failures:
             st.session_state.setdefault(_OVER, []).append(job_id)
     return True
 
@@ -73,13 +83,13 @@ def _working(project: Project, job: Job) -> None:
 
 def _sentence(job: Job) -> str:
     if job.cancelling:
-        return f"{JOB_TITLES[job.kind]}: stopping …"
+        return f"{_title(job)}: stopping …"
     if job.state == "queued":
-        return f"{JOB_TITLES[job.kind]}: waiting for its turn"
-    parts = [f"**{JOB_TITLES[job.kind]}**"]
+        return f"{_title(job)}: waiting for its turn"
+    parts = [f"**{_title(job)}**"]
     if job.of > 1:
         parts.append(f"{job.done} of {job.of}")
-    if job.message and job.message.casefold() != JOB_TITLES[job.kind].casefold():
+    if job.message and job.message.casefold() != _title(job).casefold():
         parts.append(plain(job.message))
     if left := time_left(job.seconds_left):
         parts.append(left)
@@ -100,7 +110,7 @@ def _over(project: Project, job: Job) -> None:
 
 
 def _ending(job: Job) -> str:
-    title = JOB_TITLES[job.kind]
+    title = _title(job)
     failed = count(job.n_failures, "item")
     if job.state == "done":
         return f"**{title}** is done, but {failed} could not be dealt with."
@@ -109,6 +119,36 @@ def _ending(job: Job) -> str:
     if job.state == "failed":
         return f"**{title}** failed: {plain(job.message)}"
     return f"**{title}** was stopped; {failed} could not be dealt with."
+
+
+def _stopped(project: Project, job: Job) -> None:
+    """One line on work that this computer did not ask for: what it would do, and a way to start or to remove it."""
+    with st.container(key=f"job-stopped-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
+        refusal = st.session_state.get(_REFUSED, {}).get(job.id)
+        st.markdown(f":material/pause_circle: **{_title(job)}** was {plain(job.message)}.", width="stretch")
+        if refusal:
+            st.markdown(f":orange[It cannot start here: {plain(refusal)}]", width="stretch")
+        with st.popover("Details", icon=":material/list:"):
+            st.caption("What it would do:")
+            st.json({"job": job.kind, **job.params})
+        sure_button(
+            "Start it here", lambda: _start_here(project, job), key=f"job-here-{job.id}", icon=":material/play_circle:"
+        )
+        sure_button(
+            "Remove", lambda: project.cancel_job(job.id), key=f"job-remove-{job.id}", icon=":material/delete:"
+        )
+
+
+def _start_here(project: Project, job: Job) -> None:
+    """What speaks against it stays beside the job: a message would be gone with the run that follows."""
+    try:
+        project.restart_job(job.id)
+    except BagtagError as error:
+        st.session_state.setdefault(_REFUSED, {})[job.id] = str(error)
+
+
+def _title(job: Job) -> str:
+    return JOB_TITLES.get(job.kind) or plain(job.kind)
 
 
 def _details(project: Project, job: Job) -> None:
