@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import io
-import os
-import uuid
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.rows import Kind, SegmentRow
+from miml_core.exchange.saving import Check, save_file, save_files
+
+__all__ = ["Format", "save_file"]
 
 _READ_LIMIT = 2 * 1024**3
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
@@ -48,22 +48,27 @@ class Format(ABC):
     def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
         """The rows that the files hold."""
 
-    def write(self, rows: Iterable[SegmentRow], target: Path | str) -> list[Path]:
-        """Write the rows to `target` and say which files were made.
+    def write(self, rows: Iterable[SegmentRow], target: Path | str, *, check: Check | None = None) -> list[Path]:
+        """Write the rows to `target` and return the files that were made.
 
         A format of one file writes the file `target` (or a file of its own name in the folder `target`); a format
         of many files fills the folder `target`, or a zip archive when `target` ends in ``.zip``; when there is only
-        one recording, `target` may be its file. Each file appears whole or not at all, and an older one stays until
-        the new one is complete.
+        one recording, `target` may be its file. All files appear, or none; an older one stays until the new ones are
+        complete. `check` is called with the path of each file and raises `BagtagError` where it must not be written;
+        without it, older files are replaced.
         """
         target = Path(target)
         files = self.make_files(self._checked(rows))
         if target.suffix.lower() == ".zip":
-            return [save_file(target, _zip(files))]
-        is_file = not target.is_dir() and (not self.many_files or target.suffix.lower() in self.extensions)
-        if is_file:
-            return [save_file(target, self._only(files, target))]
-        return [save_file(_inside(target, name), content) for name, content in files]
+            return save_files([(target, _zip(files))], check)
+        if self.is_one_file(target):
+            return save_files([(target, self._only(files, target))], check)
+        return save_files(((_inside(target, name), content) for name, content in files), check)
+
+    def is_one_file(self, target: Path) -> bool:
+        """Return whether `write` makes the one file `target`; otherwise `target` is a folder."""
+        suffix = target.suffix.lower()
+        return suffix == ".zip" or (not target.is_dir() and (not self.many_files or suffix in self.extensions))
 
     def write_bytes(self, rows: Iterable[SegmentRow]) -> tuple[str, bytes]:
         """(file name, content) to download: the one file, or a zip archive of several."""
@@ -102,23 +107,6 @@ def _inside(folder: Path, name: str) -> Path:
     path = folder.joinpath(*PurePosixPath(name).parts)
     if ".." in path.relative_to(folder).parts:
         raise BagtagError(f"{name!r} would be written outside of {str(folder)!r}.")
-    return path
-
-
-def save_file(path: Path, content: bytes) -> Path:
-    """Write beside the place, then rename: a reader or a power cut sees the old file or the new one."""
-    temporary = path.parent / f".writing-{uuid.uuid4().hex}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise BagtagError(f"{str(path)!r} could not be written: {error.strerror or error}.") from error
     return path
 
 

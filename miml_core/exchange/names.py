@@ -6,8 +6,9 @@ import re
 from urllib.parse import unquote
 
 _REFUSED = re.compile('[\x00-\x1f\x7f<>:"|?*%\\\\\udc80-\udcff]')
+_NEVER = re.compile('[\x00-\x1f\x7f/\\\\:]')
 _AT_THE_END = re.compile(r"[. ]+$")
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(\.|$)", re.IGNORECASE)
 
 
 def name_beside(file: str, ending: str) -> str:
@@ -22,6 +23,18 @@ def name_from_beside(name: str, ending: str) -> str:
     if name.lower().endswith(ending.lower()):
         name = name[: -len(ending)]
     return "/".join("" if part == "%2F" else unquote(part, errors="surrogateescape") for part in name.split("/"))
+
+
+def is_safe_name(name: str) -> bool:
+    """Return whether every system takes the name for just this file.
+
+    Windows leaves out dots and spaces at the end, opens a device for a name like `nul.csv` and a hidden stream of the
+    file `x` for `x:y.csv`.
+
+    >>> [is_safe_name(name) for name in ("calls.csv", "nul.csv", "project.db.", "x:y.csv")]
+    [True, False, False, False]
+    """
+    return bool(name) and not (_NEVER.search(name) or _AT_THE_END.search(name) or _RESERVED.match(name))
 
 
 def _encode(part: str) -> str:

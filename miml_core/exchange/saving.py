@@ -1,0 +1,144 @@
+"""Saving files all or nothing: the one writer of all formats.
+
+Every file is first written whole under a hidden name in its own folder, then all are put in place by renaming. A
+reader or a power cut therefore sees an old file or a new one, never half of one, and nothing is written through a link.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from miml_core.errors import BagtagError
+
+Check = Callable[[Path], None]
+"""Raises `BagtagError` unless the file may be written (also over a file that exists)."""
+
+
+def save_file(path: Path, content: bytes) -> Path:
+    """Write one file, over an older one if there is one; returns its path."""
+    return save_files([(path, content)])[0]
+
+
+def save_files(files: Iterable[tuple[Path, bytes]], check: Check | None = None) -> list[Path]:
+    """Write files so that all of them appear, or none.
+
+    Parameters
+    ----------
+    files : iterable of (path, content)
+        Taken one by one: their contents need not fit into memory together.
+    check : callable, optional
+        Called with each path before it is written and again just before the file is put in place. A file that did not
+        exist then is never put over one that has appeared since.
+
+    Returns
+    -------
+    list of Path
+        The paths, in order.
+    """
+    batch = _Batch(check)
+    try:
+        for path, content in files:
+            batch.write(path, content)
+        batch.put_in_place()
+    except BaseException:
+        batch.take_back()
+        raise
+    finally:
+        batch.remove_temporary()
+    return [path for path, _ in batch.staged]
+
+
+class _Batch:
+    def __init__(self, check: Check | None) -> None:
+        self.staged: list[tuple[Path, Path]] = []
+        """(path, temporary file with its content)"""
+        self._check = check
+        self._folders: list[Path] = []
+        self._placed: list[tuple[Path, Path | None]] = []
+        """(path, what was there before)"""
+        self._temporary: list[Path] = []
+
+    def write(self, path: Path, content: bytes) -> None:
+        if self._check is not None:
+            self._check(path)
+        try:
+            self._make_folder(path.parent)
+            temporary = self._new_name(path.parent)
+            with temporary.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise _not_written(path, error) from error
+        self.staged.append((path, temporary))
+
+    def put_in_place(self) -> None:
+        for path, temporary in self.staged:
+            if self._check is not None:
+                self._check(path)
+            try:
+                if self._check is None or os.path.lexists(path):
+                    self._replace(path, temporary)
+                else:
+                    _create(path, temporary)
+                    self._placed.append((path, None))
+            except OSError as error:
+                raise _not_written(path, error) from error
+
+    def take_back(self) -> None:
+        """Undo what was put in place, as far as the disk lets us."""
+        for path, before in reversed(self._placed):
+            with suppress(OSError):
+                path.unlink() if before is None else before.replace(path)
+
+    def remove_temporary(self) -> None:
+        for temporary in self._temporary:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        for folder in reversed(self._folders):
+            with suppress(OSError):
+                folder.rmdir()  # one that holds files stays
+
+    def _replace(self, path: Path, temporary: Path) -> None:
+        is_new = not os.path.lexists(path)
+        before = None
+        if not is_new:
+            name = self._new_name(path.parent)
+            with suppress(OSError, NotImplementedError):  # without hard links the old file cannot be kept
+                os.link(path, name, follow_symlinks=False)
+                before = name
+        temporary.replace(path)
+        if is_new or before is not None:
+            self._placed.append((path, before))
+
+    def _make_folder(self, folder: Path) -> None:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir(exist_ok=True)
+            self._folders.append(each)
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def _new_name(self, folder: Path) -> Path:
+        self._temporary.append(folder / f".writing-{uuid.uuid4().hex}")
+        return self._temporary[-1]
+
+
+def _create(path: Path, temporary: Path) -> None:
+    """Give the file its name; raises `FileExistsError` when there is one of that name."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        temporary.replace(path)
+
+
+def _not_written(path: Path, error: OSError) -> BagtagError:
+    if isinstance(error, FileExistsError):
+        return BagtagError(f"{str(path)!r} appeared while the export was written; choose another name.")
+    return BagtagError(f"{str(path)!r} could not be written: {error.strerror or error}.")
