@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
+from miml_core.exchange.marking import png_mark
 from miml_core.exchange.masks import box_of, mask_outline, row_region, row_size
 from miml_core.exchange.names import name_beside
 from miml_core.exchange.rows import SegmentRow, by_file
@@ -118,7 +119,7 @@ def _png(values: NDArray[np.integer], largest: int) -> bytes:
     else:
         picture = Image.fromarray(values.astype(np.uint16))
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG")
+    picture.save(buffer, "PNG", pnginfo=png_mark())
     return buffer.getvalue()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from miml_core.errors import BagtagError
+from miml_core.exchange.marking import is_marked
 from miml_core.project import media, settings
 from miml_core.project.job_context import JobContext
 
@@ -22,9 +23,12 @@ def run(context: JobContext) -> dict[str, Any]:
     for path in given:
         if not path.exists():
             raise BagtagError(f"There is no file or folder {str(path)!r}.")
-    files = list(media.find_files(given, kind, recursive=params.get("recursive", True)))
+    found = list(media.find_files(given, kind, recursive=params.get("recursive", True)))
+    files = [path for path in found if not is_marked(path)]
+    n_exports = len(found) - len(files)
+    left_out = f"; {n_exports} pictures were left out because an export of Bagtag wrote them" if n_exports else ""
     if not files:
-        raise BagtagError(f"There are no {kind} files in {', '.join(repr(str(path)) for path in given)}.")
+        raise BagtagError(f"There are no {kind} files in {', '.join(repr(str(path)) for path in given)}{left_out}.")
     added, known = 0, 0
     batch: list[tuple[Path, media.FileFacts]] = []
     for number, path in enumerate(files, start=1):
@@ -45,7 +49,8 @@ def run(context: JobContext) -> dict[str, Any]:
             added, known, batch = added + new, known + old, []
         context.report(number, len(files), f"reading {path.name}")
     message = f"{added} bags from {len(files)} files" + (f", {known} files were already there" if known else "")
-    return {"message": message, "bags": added, "files": len(files), "known": known}
+    counts = {"bags": added, "files": len(files), "known": known, "exports": n_exports}
+    return {"message": message + left_out, **counts}
 
 
 def _store(context: JobContext, batch: list[tuple[Path, media.FileFacts]]) -> tuple[int, int]:
