@@ -23,6 +23,7 @@ from miml_core.errors import BagtagError
 Purpose = Literal["media", "export"]
 
 _BUSY_TIMEOUT_S = 30.0
+_PATHS_AT_ONCE = 500
 _TABLES = """
 CREATE TABLE IF NOT EXISTS folders (project BLOB, purpose TEXT, folder BLOB, PRIMARY KEY (project, purpose, folder));
 CREATE TABLE IF NOT EXISTS exports (
@@ -102,6 +103,21 @@ def is_own_export(project: Path, file: Path) -> bool:
             (_place(project), _place(file), facts.st_size, facts.st_mtime_ns),
         ).fetchone()
     return found is not None
+
+
+def recorded_sizes(project: Path, files: Iterable[Path]) -> dict[Path, int]:
+    """Return those of the files that exports of the project wrote, each with its size then.
+
+    No file is looked at: `files` are compared with the recorded places as they are spelled.
+    """
+    asked = [os.fsencode(file) for file in files]
+    found: dict[Path, int] = {}
+    with _database() as connection:
+        for first in range(0, len(asked), _PATHS_AT_ONCE):
+            some = asked[first : first + _PATHS_AT_ONCE]
+            query = f"SELECT path, size FROM exports WHERE project = ? AND path IN ({','.join('?' * len(some))})"
+            found.update((_path(path), size) for path, size in connection.execute(query, (_place(project), *some)))
+    return found
 
 
 def exported_files(project: Path | None = None) -> list[Path]:

@@ -3,6 +3,8 @@
   python -m miml_core export ~/marsh calls.csv                                  what is said or predicted, as CSV
   python -m miml_core export ~/marsh tables --format raven --min-probability 0.8
   python -m miml_core export ~/marsh labels.zip --format audacity --what confirmed
+
+A file that exists is only replaced if an export of this project wrote it and it has not changed since.
 """
 
 from __future__ import annotations

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from miml_core.project import (
     bagset,
+    export_targets,
     exporting,
+    exports_made,
     features,
     jobs,
     predictions,
@@ -21,6 +23,7 @@ from miml_core.project import (
     segmenter_lessons,
 )
 from miml_core.project.answers import Answers
+from miml_core.project.exports_made import ExportMade
 from miml_core.project.review_rows import ResegmentPreview, ReviewItem, SampleAccuracy, TagReason, TagSuggestion
 from miml_core.project.rows import Job, JobFailure, Run
 from miml_core.project.segmenter_lessons import SegmenterLessons
@@ -58,10 +61,13 @@ class LearnDesk:
         ``features``: describes segments whose features are missing or out of date.
         ``train``: ``model`` (default "ored-lr"), ``params``, ``seed``, ``warm_start``; predicts at the end.
         ``predict``: ``run`` (default: the current one).
-        ``export``: ``format``, ``path``, ``what`` ("confirmed", "predicted", "all"), ``min_probability``, ``bags``.
+        ``export``: ``format``, ``path``, ``what`` ("confirmed", "predicted", "all"), ``min_probability``, ``bags``. The
+        folder of ``path`` is recorded in this installation as chosen for exports of this project.
 
-        Parameters are checked here (`job_params.py`); a `BagtagError` says what is wrong with them.
+        Parameters are checked here (`job_params.py`, `export_targets.py`); a `BagtagError` says what is wrong with them.
         """
+        if kind == "export":
+            params = export_targets.choose_target(self.store.folder, params or {})
         return jobs.start(self.store, kind, params or {}, self.annotator if annotator is None else annotator)
 
     def jobs(self, *, active: bool = False, limit: int = 50) -> list[Job]:
@@ -297,3 +303,7 @@ class LearnDesk:
             return exporting.rows(
                 connection, what, min_probability=min_probability, bag_ids=bag_ids, limit=limit, outlines=outlines
             )
+
+    def exports_made(self, *, limit: int = 5) -> list[ExportMade]:
+        """Return the latest exports, the latest first, each with those of its files that this installation wrote."""
+        return exports_made.latest(self.store, limit)

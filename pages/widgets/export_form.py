@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -11,6 +12,7 @@ import streamlit as st
 
 from miml_core.exchange import FORMATS, Format, SegmentRow
 from miml_core.project import Project
+from miml_core.project.export_targets import EXPORTS
 from pages.widgets.folder_chooser import folder_chooser
 from pages.widgets.places import allowed_roots, inside
 
@@ -85,10 +87,20 @@ def export_preview(project: Project, choice: Choice) -> bool:
 
 def export_target(project: Project, choice: Choice) -> Path | None:
     """Where the files go: a new name in the chosen folder, so that nothing is overwritten."""
-    start = project.folder / "exports"
-    start.mkdir(exist_ok=True)
+    start = _start_folder(project.folder)
     folder = folder_chooser("Folder", key="export.folder", start=start, project_folder=project.folder)
     return None if folder is None else inside(_name(folder, choice.format), allowed_roots(project.folder))
+
+
+def _start_folder(project_folder: Path) -> Path:
+    """The project's own folder for exports; the folder beside it where that is a link (somebody else may have made the
+    project) or cannot be made."""
+    start = project_folder.resolve() / EXPORTS
+    with suppress(OSError):
+        start.mkdir(exist_ok=True)
+        if start.resolve() == start:
+            return start
+    return project_folder.resolve().parent
 
 
 def _name(folder: Path, chosen: Format) -> Path:

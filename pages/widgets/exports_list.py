@@ -2,63 +2,45 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-from pathlib import Path
-
 import streamlit as st
 
-from miml_core.exchange import FORMATS
-from miml_core.project import Job, Project
-from pages.widgets.words import when
+from miml_core.project import Project
+from miml_core.project.exports_made import ExportMade
+from pages.widgets.words import count, when
 
 _MOST = 5
 _LARGEST = 500 * 1024**2
 
 
 def exports_list(project: Project) -> None:
-    """The latest exports with a download button each."""
-    done = [job for job in project.jobs(limit=200) if job.kind == "export" and job.state == "done"][:_MOST]
-    if not done:
+    """Show the latest exports that this installation wrote, with a download button each."""
+    made = project.exports_made(limit=_MOST)
+    ours = [one for one in made if one.files]
+    if not made:
         return
     st.markdown("**Made so far**")
-    for job in done:
-        with st.container(horizontal=True, vertical_alignment="center", key=f"export-{job.id}"):
-            _download(job, Path(str(job.params["path"])))
+    for one in ours:
+        with st.container(horizontal=True, vertical_alignment="center", key=f"export-{one.job_id}"):
+            _download(one)
+    if len(ours) < len(made):
+        st.caption(
+            f"{count(len(made) - len(ours), 'export')} not listed: written on another computer, or before the project "
+            "was moved."
+        )
 
 
-def _download(job: Job, target: Path) -> None:
-    title = FORMATS[str(job.params["format"])].title
-    st.text(f"{title}, {when(job.finished_at)}\n{target}", width="stretch")
-    if not target.exists():
+def _download(one: ExportMade) -> None:
+    st.text(f"{one.title}, {when(one.finished_at)}\n{one.target}", width="stretch")
+    if not one.is_there():
         st.caption("no longer there", width="content")
-    elif _size(target) > _LARGEST:
+    elif one.size > _LARGEST:
         st.caption("large: take it from its folder", width="content")
     else:
         st.download_button(
             "Download",
-            lambda: _content(target),
-            file_name=target.name + (".zip" if target.is_dir() else ""),
+            one.content,
+            file_name=one.file_name,
             icon=":material/download:",
-            key=f"download.{job.id}",
+            key=f"download.{one.job_id}",
             on_click="ignore",
         )
-
-
-def _size(target: Path) -> int:
-    return sum(file.stat().st_size for file in _files(target))
-
-
-def _files(target: Path) -> list[Path]:
-    return sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
-
-
-def _content(target: Path) -> bytes:
-    """The file, or the folder as one archive."""
-    if target.is_file():
-        return target.read_bytes()
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in _files(target):
-            archive.write(file, file.relative_to(target).as_posix())
-    return stream.getvalue()

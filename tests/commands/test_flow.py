@@ -15,7 +15,7 @@ import pytest
 from miml_core.__main__ import main
 from miml_core.commands import following
 from miml_core.project import Project
-from tests.project.conftest import row_of_boxes
+from tests.project.conftest import add_bags, row_of_boxes
 from tests.project.sounds import write_recordings, write_tags
 
 
@@ -108,6 +108,20 @@ def test_moved_files_are_missed_and_found_again(tmp_path: Path, capsys: pytest.C
     assert code == 0 and len(found["found_again"]) == 2 and found["problems"] == []
     assert run(capsys, "status", project)[1]["progress"]["n_missing"] == 0
     assert run(capsys, "check", project, "--moved-to", tmp_path / "nowhere")[0] == 1
+
+
+def test_an_export_over_the_project_or_a_recording_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "project"
+    with Project.create(project) as opened:
+        add_bags(opened, 1)
+    recording = project / "media" / "clip 0.wav"
+    before = {path: path.read_bytes() for path in (project / "project.db", recording)}
+    for target, why in ((project / "project.db", "belongs to the project"), (recording, "already exists")):
+        code, told = run(capsys, "export", project, target, "--what", "all")
+        assert code == 1 and why in told["error"] and "choose another" in told["error"]
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_table_from_a_spreadsheet_in_another_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

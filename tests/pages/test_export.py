@@ -1,10 +1,18 @@
 """What is exported, where to, and the exports made so far."""
 
 import io
+import json
+import shutil
 import zipfile
+from pathlib import Path
 
-from miml_core import BACKGROUND
-from pages.widgets.exports_list import _content
+from sqlalchemy import insert
+
+from miml_core import BACKGROUND, installation
+from miml_core.project import jobs
+from miml_core.project.job_context import JobContext
+from miml_core.project.schema import jobs as table
+from miml_core.project.tasks import writing
 from tests.pages.conftest import press, texts
 
 
@@ -45,8 +53,91 @@ def test_only_formats_of_the_projects_kind_are_offered(project, pictures, show):
     assert "COCO JSON" in picture and "Raven selection tables" not in picture
 
 
-def test_a_folder_of_files_is_downloaded_as_one_archive(tmp_path):
-    (tmp_path / "out" / "deep").mkdir(parents=True)
-    (tmp_path / "out" / "deep" / "Vögel.txt").write_text("1")
-    with zipfile.ZipFile(io.BytesIO(_content(tmp_path / "out"))) as archive:
-        assert archive.namelist() == ["deep/Vögel.txt"]
+def test_what_is_chosen_on_the_page_is_recorded_and_may_be_written(project, show):
+    """Nothing is recorded before Export is pressed."""
+    app = show(project, "export")
+    elsewhere = project.folder.parent / "tables"
+    elsewhere.mkdir()
+    app.text_input(key="export.folder").set_value(str(elsewhere)).run()
+    app.radio(key="export.what").set_value("all").run()
+    assert installation.allowed_folders(project.folder, "export") == []
+    press(app, "Export")
+    assert installation.allowed_folders(project.folder, "export") == [elsewhere]
+
+
+def test_a_refused_place_is_explained_on_the_page(project, show):
+    app = show(project, "export")
+    (project.folder / "runs").mkdir(exist_ok=True)
+    app.text_input(key="export.folder").set_value(str(project.folder / "runs")).run()
+    app.radio(key="export.what").set_value("all").run()
+    press(app, "Export")
+    assert "belongs to the project" in texts(app).replace("\\", "")
+    assert project.jobs() == [] and installation.allowed_folders(project.folder, "export") == []
+
+
+def test_a_link_in_the_place_of_the_exports_folder_is_not_offered(project, show):
+    (project.folder / "exports").symlink_to(project.folder.parent.parent)
+    app = show(project, "export")
+    assert app.text_input(key="export.folder").value == str(project.folder.parent)
+
+
+def test_only_files_of_the_export_are_offered_and_zipped(project, show):
+    target = project.folder / "exports" / "raven"
+    target.mkdir(parents=True)
+    (target / "diary.txt").write_text("private")
+    _write_export(project, target, "raven")
+    (one,) = project.exports_made()
+    with zipfile.ZipFile(io.BytesIO(one.content())) as archive:
+        assert archive.namelist() == [f"garden_{n}.wav.selections.txt" for n in range(1, 5)]
+    assert one.file_name == "raven.zip"
+    app = show(project, "export")
+    assert str(target) in texts(app) and len(app.get("download_button")) == 1
+    shutil.rmtree(target)
+    app = show(project, "export")
+    assert "no longer there" in texts(app) and not app.get("download_button")
+
+
+def test_files_that_a_foreign_database_names_are_not_offered(project, show):
+    secret = project.folder.parent / "secret.csv"
+    secret.write_text("private")
+    params = {"format": "csv", "path": str(secret), "what": "all"}
+    for result in ({"files": [str(secret)]}, {"files": [str(secret.parent)]}, {}):
+        _insert_done(project, params, result)
+    _insert_done(project, {**params, "format": "papyrus"}, {"files": [str(secret)]})
+    app = show(project, "export")
+    assert not app.get("download_button") and str(secret) not in texts(app)
+    assert "2 exports not listed" in texts(app)
+
+
+def test_the_page_looks_at_no_file_of_a_large_export(project, show, monkeypatch):
+    """Ten thousand files: their sizes are those recorded when they were written."""
+    folder = project.folder / "exports" / "many"
+    folder.mkdir(parents=True)
+    names = [folder / f"{n}.txt" for n in range(10_000)]
+    for name in names:
+        name.write_bytes(b"12")
+    installation.record_exports(project.folder, names)
+    _insert_done(project, {"format": "raven", "path": str(folder)}, {"files": [str(name) for name in names]})
+    looked: list[str] = []
+    lstat, exists = Path.stat, Path.exists
+    monkeypatch.setattr(Path, "stat", lambda path, **how: looked.append(path.name) or lstat(path, **how))
+    monkeypatch.setattr(Path, "exists", lambda path: looked.append(path.name) or exists(path))
+    (one,) = project.exports_made()
+    assert len(one.files) == 10_000 and one.size == 20_000 and one.is_there()
+    assert "many" in looked and not [name for name in looked if name.endswith(".txt")]
+
+
+def _write_export(project, target, format):
+    params = {"format": format, "path": str(target), "what": "all"}
+    installation.allow_folder(project.folder, target.parent, "export")
+    job = _insert_done(project, params, {}, state="running")
+    result = writing.run(JobContext(project.store, job))
+    with project.store.write() as connection:
+        jobs.finish(connection, job, "done", result.pop("message"), result)
+
+
+def _insert_done(project, params, result, state="done"):
+    row = {"kind": "export", "lane": "export", "message": "", "created_at": 0.0, "finished_at": 0.0, "annotator": ""}
+    with project.store.write() as connection:
+        values = {**row, "state": state, "params": json.dumps(params), "result": json.dumps(result)}
+        return connection.execute(insert(table).values(**values)).inserted_primary_key[0]

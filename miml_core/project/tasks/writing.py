@@ -2,38 +2,113 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
+from miml_core import installation
 from miml_core.errors import BagtagError
-from miml_core.exchange import FORMATS
-from miml_core.project import exporting
+from miml_core.exchange import FORMATS, Format, SegmentRow
+from miml_core.project import exporting, jobs, media, resegment
+from miml_core.project.export_targets import TargetCheck, resolve_target
 from miml_core.project.job_context import JobContext
 from miml_core.project.schema import bags
+from miml_core.project.schema import jobs as jobs_table
+
+_POLL_SECONDS = 0.2
 
 
 def run(context: JobContext) -> dict[str, Any]:
-    params = context.params
-    if params["format"] not in FORMATS:
-        raise BagtagError(f"There is no format called {params['format']!r}; there are {', '.join(FORMATS)}.")
+    chosen, bag_ids = _format(context.params), _bag_ids(context.params)
+    target = resolve_target(_path(context.params))
+    _wait_for_segments(context)
     with context.store.read() as connection:
-        total = int(connection.execute(select(func.total(bags.c.n_segments))).scalar() or 0)
-        rows = []
-        for number, row in enumerate(
-            exporting.each(
-                connection,
-                params.get("what", "predicted"),
-                min_probability=params.get("min_probability", 0.0),
-                bag_ids=params.get("bags"),
-                outlines=FORMATS[params["format"]].needs_outlines,
-            ),
-            start=1,
-        ):
-            rows.append(row)
-            context.report(number, total, "collecting segments")
-    context.report(len(rows), total, "writing")
-    made = FORMATS[params["format"]].write(rows, Path(params["path"]))
-    message = f"wrote {len(rows)} segments to {params['path']}"
-    return {"message": message, "files": [str(path) for path in made], "rows": len(rows)}
+        rows = _collect(context, connection, chosen, bag_ids)
+        missing = len(resegment.scope_bags(connection, bag_ids, scope="stale", again=False))
+        places = [media.real_path(context.store.folder, each.path) for each in media.all_media(connection)]
+    check = TargetCheck(context.store.folder, chosen, places)
+
+    def check_and_report(path: Path) -> None:
+        context.report(len(rows), len(rows), f"writing {path.name}")
+        check(path)
+
+    files = chosen.write(rows, target, check=check_and_report)
+    installation.record_exports(context.store.folder, files)
+    message = f"wrote {len(rows)} segments to {context.params['path']}"
+    if missing:
+        message += f"; {missing} bags have no segments, or those of earlier settings: detect them and export again"
+    return {"message": message, "files": [str(path) for path in files], "rows": len(rows), "missing": missing}
+
+
+def _format(params: dict[str, Any]) -> Format:
+    name = params.get("format")
+    if not isinstance(name, str) or name not in FORMATS:
+        raise BagtagError(f"There is no format called {name!r}; there are {', '.join(FORMATS)}.")
+    return FORMATS[name]
+
+
+def _path(params: dict[str, Any]) -> Path:
+    path = params.get("path")
+    if not isinstance(path, str) or not Path(path).is_absolute():
+        raise BagtagError(f"An export needs the full path of a file or folder, not {path!r}.")
+    return Path(path)
+
+
+def _bag_ids(params: dict[str, Any]) -> list[int] | None:
+    wanted = params.get("bags")
+    if wanted is not None and not (isinstance(wanted, list) and all(isinstance(each, int) for each in wanted)):
+        raise BagtagError(f"The bags of an export are a list of numbers, not {wanted!r}.")
+    return wanted
+
+
+def _collect(
+    context: JobContext, connection: Connection, chosen: Format, bag_ids: list[int] | None
+) -> list[SegmentRow]:
+    params = context.params
+    total = int(connection.execute(select(func.total(bags.c.n_segments))).scalar() or 0)
+    rows: list[SegmentRow] = []
+    for row in exporting.each(
+        connection,
+        params.get("what", "predicted"),
+        min_probability=_probability(params.get("min_probability", 0.0)),
+        bag_ids=bag_ids,
+        outlines=chosen.needs_outlines,
+    ):
+        rows.append(row)
+        context.report(len(rows), total, "collecting segments")
+    return rows
+
+
+def _probability(value: Any) -> float:
+    if not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise BagtagError(f"The least probability of an export is a number from 0 to 1, not {value!r}.")
+    return float(value)
+
+
+def _wait_for_segments(context: JobContext) -> None:
+    """Wait while segments are detected or described: an export between two bags would mix old and new ones."""
+    while _is_detecting(context):
+        context.report(0, 0, "waiting until segments are detected")
+        time.sleep(_POLL_SECONDS)
+        jobs.look_after(context.store)  # a worker that died is not waited for
+
+
+def _is_detecting(context: JobContext) -> bool:
+    """Return whether a job of the files lane runs, or waits that the user asked for before this export."""
+    with context.store.read() as connection:
+        active = connection.execute(
+            select(jobs_table).where(
+                jobs_table.c.lane == jobs.LANES["segment"], jobs_table.c.state.in_(["queued", "running"])
+            )
+        ).all()
+    return any(
+        job.state == "running"
+        or (
+            job.id < context.job_id
+            and installation.is_own_job(context.store.folder, job.id, job.kind, json.loads(job.params))
+        )
+        for job in active
+    )
