@@ -105,18 +105,18 @@ def is_own_export(project: Path, file: Path) -> bool:
     return found is not None
 
 
-def recorded_sizes(project: Path, files: Iterable[Path]) -> dict[Path, int]:
+def recorded_sizes(project: Path, files: Iterable[str]) -> dict[str, int]:
     """Return those of the files that exports of the project wrote, each with its size then.
 
-    No file is looked at: `files` are compared with the recorded places as they are spelled.
+    No file is looked at: full paths are compared with the recorded places as they are spelled.
     """
-    asked = [os.fsencode(file) for file in files]
-    found: dict[Path, int] = {}
+    asked, place = [os.fsencode(file) for file in files], _place(project)
+    found: dict[str, int] = {}
     with _database() as connection:
         for first in range(0, len(asked), _PATHS_AT_ONCE):
             some = asked[first : first + _PATHS_AT_ONCE]
             query = f"SELECT path, size FROM exports WHERE project = ? AND path IN ({','.join('?' * len(some))})"
-            found.update((_path(path), size) for path, size in connection.execute(query, (_place(project), *some)))
+            found.update((os.fsdecode(path), size) for path, size in connection.execute(query, (place, *some)))
     return found
 
 

@@ -10,12 +10,16 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from miml_core import installation
 from miml_core.exchange import FORMATS
 from miml_core.project.schema import jobs as table
 from miml_core.project.store import Store
+
+_MOST_KNOWN = 50
+_known: dict[tuple[Path, int, float], ExportMade | None] = {}
+"""What was read already: a page asks in every run, and a large export has thousands of files."""
 
 
 @dataclass(frozen=True)
@@ -28,59 +32,68 @@ class ExportMade:
     target: Path
     """The file or the folder that was asked for."""
     finished_at: float
-    files: tuple[Path, ...]
+    files: tuple[str, ...]
     """Those that this installation wrote, for this project at this place; none when another one did."""
+    place: Path
+    """The one file, or the folder in which the files lie."""
     size: int
     """Of all files together when they were written, in bytes."""
 
     def is_there(self) -> bool:
         """Return whether its file, or the folder of its files, is still there; looks at nothing else."""
-        if not self.files:
-            return False
         try:
-            return (self.files[0] if len(self.files) == 1 else self._folder).exists()
+            return bool(self.files) and self.place.exists()
         except OSError:
             return False
 
     @property
     def file_name(self) -> str:
         """The name of the download."""
-        return self.files[0].name if len(self.files) == 1 else f"{self.target.name}.zip"
+        return self.place.name if len(self.files) == 1 else f"{self.target.name}.zip"
 
     def content(self) -> bytes:
         """Return the content of the download: the one file, or a zip archive of those that are still there."""
         if len(self.files) == 1:
-            return _read(self.files[0]) or b""
+            return _read(self.place) or b""
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-            for file in self.files:
+            for file in map(Path, self.files):
                 content = _read(file)
                 if content is not None:
-                    archive.writestr(file.relative_to(self._folder).as_posix(), content)
+                    archive.writestr(file.relative_to(self.place).as_posix(), content)
         return stream.getvalue()
-
-    @property
-    def _folder(self) -> Path:
-        return Path(os.path.commonpath([file.parent for file in self.files]))
 
 
 def latest(store: Store, limit: int) -> list[ExportMade]:
     """Return the latest exports first; rows of the database that no export of ours could have stored are left out."""
-    query = select(table).where(table.c.kind == "export", table.c.state == "done").order_by(table.c.id.desc())
+    query = select(table.c.id, table.c.finished_at).where(table.c.kind == "export", table.c.state == "done")
     with store.read() as connection:
-        rows = connection.execute(query.limit(limit)).all()
-    made = []
-    for row in rows:
-        try:
-            params, result = json.loads(row.params), json.loads(row.result)
-            title, target = FORMATS[params["format"]].title, Path(params["path"])
-            listed = [Path(file) for file in result["files"]]
-        except (ValueError, TypeError, KeyError):
-            continue
-        sizes = installation.recorded_sizes(store.folder, listed)
-        files = tuple(dict.fromkeys(file for file in listed if file in sizes))
-        made.append(ExportMade(row.id, title, target, row.finished_at, files, sum(sizes.values())))
-    return made
+        rows = connection.execute(query.order_by(table.c.id.desc()).limit(limit)).all()
+        made = [_made(connection, store.folder, row.id, row.finished_at) for row in rows]
+    return [one for one in made if one is not None]
+
+
+def _made(connection: Connection, folder: Path, job_id: int, finished_at: float) -> ExportMade | None:
+    key = (folder, job_id, finished_at)
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        row = connection.execute(select(table.c.params, table.c.result).where(table.c.id == job_id)).one()
+        _known[key] = _parse(folder, job_id, finished_at, row.params, row.result)
+    return _known[key]
+
+
+def _parse(folder: Path, job_id: int, finished_at: float, params_text: str, result_text: str) -> ExportMade | None:
+    try:
+        params, result = json.loads(params_text), json.loads(result_text)
+        title, target = FORMATS[params["format"]].title, Path(params["path"])
+        listed = [os.fsdecode(os.fsencode(file)) for file in result["files"]]
+    except (ValueError, TypeError, KeyError):
+        return None
+    sizes = installation.recorded_sizes(folder, listed)
+    files = tuple(file for file in dict.fromkeys(listed) if file in sizes)
+    place = Path(os.path.commonpath(files)) if files else target
+    return ExportMade(job_id, title, target, finished_at, files, place, sum(sizes.values()))
 
 
 def _read(file: Path) -> bytes | None:

@@ -341,8 +341,8 @@ def test_exports_made_are_only_files_this_installation_wrote(small: Project, the
     (there / "raven" / "diary.txt").write_text("mine")
     export(small, there / "raven", "raven")
     ours, *foreign = small.exports_made(limit=20)
-    assert [file.name for file in ours.files] == ["clip 0.wav.selections.txt", "clip 1.wav.selections.txt"]
-    assert ours.size == sum(file.stat().st_size for file in ours.files) and ours.is_there()
+    assert [Path(file).name for file in ours.files] == ["clip 0.wav.selections.txt", "clip 1.wav.selections.txt"]
+    assert ours.size == sum(Path(file).stat().st_size for file in ours.files) and ours.is_there()
     assert all(one.files == () and not one.is_there() for one in foreign)
     shutil.copytree(small.folder, tmp_path / "copy")
     with Project.open(tmp_path / "copy") as copy:

@@ -206,6 +206,7 @@ def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked, stage: st
 def test_cancelling_takes_effect_within_two_seconds(stages: Path, forked: Forked, kind: str, stubborn: bool) -> None:
     """Work that does not listen is ended by force. A busy machine may delay it once, but not three times in a row."""
     forked.hold_at, forked.stubborn = 0, stubborn
+    (stages / "out.csv").unlink(missing_ok=True)
     taken = []
     with Project.open(_copy(stages, kind, f"cancelled {stubborn}")) as project:
         while min(taken, default=9.0) > 2.0 and len(taken) < 3:
