@@ -24,6 +24,7 @@ from miml_core.project import (
 )
 from miml_core.project.answers import Answers
 from miml_core.project.exports_made import ExportMade
+from miml_core.project.job_params import check_params
 from miml_core.project.review_rows import ResegmentPreview, ReviewItem, SampleAccuracy, TagReason, TagSuggestion
 from miml_core.project.rows import Job, JobFailure, Run
 from miml_core.project.segmenter_lessons import SegmenterLessons
@@ -64,11 +65,13 @@ class LearnDesk:
         ``export``: ``format``, ``path``, ``what`` ("confirmed", "predicted", "all"), ``min_probability``, ``bags``. The
         folder of ``path`` is recorded in this installation as chosen for exports of this project.
 
-        Parameters are checked here (`job_params.py`, `export_targets.py`); a `BagtagError` says what is wrong with them.
+        Parameters are checked here (`job_params.py`, `export_targets.py`); a `BagtagError` names what is wrong.
         """
+        params = params or {}
+        check_params(kind, params)
         if kind == "export":
-            params = export_targets.choose_target(self.store.folder, params or {})
-        return jobs.start(self.store, kind, params or {}, self.annotator if annotator is None else annotator)
+            params = export_targets.choose_target(self.store.folder, params)
+        return jobs.start(self.store, kind, params, self.annotator if annotator is None else annotator)
 
     def jobs(self, *, active: bool = False, limit: int = 50) -> list[Job]:
         """The latest jobs first; finds dead workers and starts what waits."""

@@ -38,20 +38,18 @@ def choose_target(folder: Path, params: dict[str, Any]) -> dict[str, Any]:
     folder : Path
         The project's folder.
     params : dict
-        Of the export job; what is wrong with its format is left for the job to say.
+        Of the export job, already checked (`job_params`).
 
     Raises
     ------
     BagtagError
         Nothing may be written there; then nothing is recorded.
     """
-    chosen, path = params.get("format"), params.get("path")
-    if not isinstance(chosen, str) or chosen not in FORMATS or not isinstance(path, (str, os.PathLike)):
-        return params
-    target = Path(path).absolute()
+    chosen = FORMATS[params["format"]]
+    target = Path(params["path"]).absolute()
     place = resolve_target(target)
-    check = TargetCheck(folder, FORMATS[chosen])
-    if FORMATS[chosen].is_one_file(place):
+    check = TargetCheck(folder, chosen)
+    if chosen.is_one_file(place):
         check.check_file(place)
         installation.allow_folder(folder, place.parent, "export")
     else:
