@@ -152,7 +152,12 @@ class MIMLFast(Model):
         if not isinstance(warm_start, MIMLFast) or not hasattr(warm_start, "concepts_"):
             return None
         same = warm_start.m == self.m and self.K in ("auto", warm_start.K_)
-        return warm_start if same and warm_start.n_features_ == bags.X.shape[1] else None
+        n_labels = len(warm_start.classes_) + 1
+        whole = (  # the kernels check no index, and the file may have been damaged or made by somebody else
+            warm_start.shared_.shape == (bags.X.shape[1] + 1, self.m)
+            and warm_start.concepts_.shape == (n_labels, warm_start.K_, self.m)
+        )
+        return warm_start if same and whole and warm_start.n_features_ == bags.X.shape[1] else None
 
     def _weights_for(self, classes: list[str]) -> Weights:
         """The weights by class name; a class that is new starts at random."""

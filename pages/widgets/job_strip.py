@@ -21,7 +21,7 @@ _IDLE_SECONDS = 4.0
 _WATCHED = "jobs.watched"
 _OVER = "jobs.over"
 _REFUSED = "jobs.refused"
-_MOST_STOPPED = 5
+_MOST_STOPPED = 3
 _STOPPING = {
     False: "What is finished is kept.",
     True: "Throws this training away; the page Train also offers to keep what it has learned so far.",
@@ -124,10 +124,10 @@ def _ending(job: Job) -> str:
 def _stopped(project: Project, job: Job) -> None:
     """One line on work that this computer did not ask for: what it would do, and a way to start or to remove it."""
     with st.container(key=f"job-stopped-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
-        refusal = st.session_state.get(_REFUSED, {}).get(job.id)
-        st.markdown(f":material/pause_circle: **{_title(job)}** was {plain(job.message)}.", width="stretch")
-        if refusal:
-            st.markdown(f":orange[It cannot start here: {plain(refusal)}]", width="stretch")
+        sentence = f":material/pause_circle: **{_title(job)}** was {plain(job.message)}."
+        if refusal := st.session_state.get(_REFUSED, {}).get(job.id):
+            sentence += f" :orange[It cannot start here: {plain(refusal)}]"
+        st.markdown(sentence, width="stretch")
         with st.popover("Details", icon=":material/list:"):
             st.caption("What it would do:")
             st.json({"job": job.kind, **job.params})

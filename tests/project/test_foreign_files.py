@@ -18,6 +18,7 @@ from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.features.embeddings import find_embedding
 from miml_core.models import base, load_model
+from miml_core.models.mimlfast import MIMLFast
 from miml_core.models.ored_lr import ORedLR
 from miml_core.posterior import bag_posterior
 from miml_core.project import Project, launch, runs
@@ -176,6 +177,13 @@ def test_probabilities_of_the_wrong_shape_do_not_reach_the_kernel() -> None:
         bag_posterior(np.zeros((4, 1)), BAGS.offsets, BAGS.tags)
     with pytest.raises(BagtagError, match="do not fit"):
         bag_posterior(np.zeros((4, 2)), [0, 2, 4000], BAGS.tags)
+
+
+def test_a_training_does_not_go_on_from_weights_of_the_wrong_shape() -> None:
+    earlier = MIMLFast(m=4, K=2).fit(BAGS, progress=lambda *_: True)
+    assert MIMLFast(m=4, K=2)._usable(earlier, BAGS) is earlier
+    earlier.shared_ = earlier.shared_[:1]
+    assert MIMLFast(m=4, K=2)._usable(earlier, BAGS) is None
 
 
 # names in settings
