@@ -1,7 +1,8 @@
-"""The app of the canvas tests: the real routes around `canvas_script`."""
+"""The app of the canvas tests: the real routes and checks around `canvas_script`."""
 
 import streamlit as st
 
 from pages.widgets.routes import canvas_routes
+from pages.widgets.server import apply_hosts, middleware
 
-app = st.App("canvas_script.py", routes=canvas_routes())
+app = st.App("canvas_script.py", routes=canvas_routes(), middleware=middleware(), lifespan=apply_hosts)

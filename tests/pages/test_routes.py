@@ -8,10 +8,12 @@ import wave
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from miml_core import BagtagError
 from pages.widgets import open_projects, repredict
+from pages.widgets.origin_check import OriginCheck
 from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.doors import LISTEN_TOKEN, MOST_BYTES, TOKEN
 from pages.widgets.routes.previews import keep_preview
@@ -30,7 +32,8 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(project):
-    with TestClient(Starlette(routes=canvas_routes()), base_url="http://localhost:8501") as client:
+    app = Starlette(routes=canvas_routes(), middleware=[Middleware(OriginCheck)])
+    with TestClient(app, base_url="http://localhost:8501") as client:
         yield client
 
 

@@ -7,7 +7,7 @@ from starlette.routing import Route
 
 from pages.widgets.routes.assets import send_asset
 from pages.widgets.routes.bags import send_bag, send_news
-from pages.widgets.routes.doors import guarded
+from pages.widgets.routes.doors import guarded, send_nothing
 from pages.widgets.routes.edits import take_edits
 from pages.widgets.routes.images import send_image
 from pages.widgets.routes.previews import send_preview
@@ -21,9 +21,10 @@ def canvas_routes() -> list[Route]:
     return [
         Route("/bagtag/assets/{version}/{name}", send_asset, methods=["GET"]),
         Route(f"{_PROJECT}/news", guarded(send_news), methods=["GET"]),
-        Route(f"{_PROJECT}/bag/{{bag:int}}", guarded(send_bag), methods=["GET"]),
-        Route(f"{_PROJECT}/image/{{bag:int}}", guarded(send_image), methods=["GET"]),
-        Route(f"{_PROJECT}/sound/{{bag:int}}", guarded(send_sound, by_address=True), methods=["GET"]),
+        Route(f"{_PROJECT}/bag/{{bag:id}}", guarded(send_bag), methods=["GET"]),
+        Route(f"{_PROJECT}/image/{{bag:id}}", guarded(send_image, at_once=4), methods=["GET"]),
+        Route(f"{_PROJECT}/sound/{{bag:id}}", guarded(send_sound, by_address=True, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/preview/{{preview}}", guarded(send_preview), methods=["GET"]),
         Route(f"{_PROJECT}/edits", guarded(take_edits), methods=["POST"]),
+        Route("/bagtag/{rest:path}", send_nothing, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
     ]

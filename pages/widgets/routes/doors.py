@@ -1,21 +1,23 @@
-"""Who may come in: this machine's own pages, with the token that only the component was given.
+"""What a route checks before it does anything: the token that only the component was given, and the project's key.
 
-A door checks Host (against DNS rebinding), Origin and Sec-Fetch-Site (against other sites), the token (against
-everything else on this machine that can send a request) and the project's key; ids are numbers, never paths.
+Where a request comes from (Host, Origin, Sec-Fetch-Site) is checked for the whole app in `origin_check.py`; the token
+is against everything else on this computer that can send a request. Ids are numbers, never paths.
 """
 
 from __future__ import annotations
 
 import hmac
 import logging
-import os
+import math
 import secrets
+from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from anyio import CapacityLimiter, to_thread
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from miml_core import BagtagError
@@ -28,7 +30,11 @@ TOKEN = secrets.token_urlsafe(32)
 LISTEN_TOKEN = secrets.token_urlsafe(32)
 """Opens the door for sound only, whose address an audio element has to carry (`?t=`)."""
 
-_LOCAL = {"localhost", "127.0.0.1", "::1"}
+MOST_BYTES = 256 * 1024
+"""Longest body a route takes."""
+LARGEST_ID = 2**53
+"""Ids are below this: every one is exact in a browser, and fits the database."""
+
 _log = logging.getLogger("bagtag.routes")
 
 Handler = Callable[[Request, Project], Response]
@@ -42,16 +48,36 @@ class NotAllowed(Exception):
         self.status = status
 
 
-def guarded(handler: Handler, *, by_address: bool = False) -> Callable[[Request], Any]:
-    """A route that lets only the app's own pages in, and works in a thread so that nobody else waits."""
+class IdConvertor(Convertor[int]):
+    """An id in a route's path (`{bag:id}`): digits, as many as `LARGEST_ID` allows for."""
+
+    regex = "[0-9]{1,15}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
+register_url_convertor("id", IdConvertor())
+
+
+def guarded(handler: Handler, *, by_address: bool = False, at_once: int = 16) -> Callable[[Request], Any]:
+    """Return a route that lets only the app's own pages in.
+
+    The handler works in a thread, so that the event loop never waits for it. At most `at_once` requests of the route
+    are worked on at a time: memory stays bounded, and pictures or sounds never keep the threads that edits need.
+    """
+    turns: WeakKeyDictionary[AbstractEventLoop, CapacityLimiter] = WeakKeyDictionary()
 
     async def route(request: Request) -> Response:
         try:
-            check_origin(request)
             _check_token(request, by_address=by_address)
             project = _project(request)
             request.state.body = await read_body(request)
-            return _sealed(await run_in_threadpool(handler, request, project))
+            turn = turns.setdefault(get_running_loop(), CapacityLimiter(at_once))
+            return _sealed(await to_thread.run_sync(handler, request, project, limiter=turn))
         except NotAllowed as error:
             return _sealed(refusal(error.status, str(error)))
         except Gone as error:
@@ -60,6 +86,8 @@ def guarded(handler: Handler, *, by_address: bool = False) -> Callable[[Request]
             return _sealed(refusal(503, str(error)))
         except BagtagError as error:
             return _sealed(refusal(422, str(error)))
+        except ClientDisconnect:
+            return _sealed(refusal(400, "The request ended before it was complete."))
         except Exception:
             _log.exception("A route failed: %s", request.url.path)
             return _sealed(refusal(500, "Something went wrong in Bagtag; the details are in its terminal."))
@@ -67,22 +95,9 @@ def guarded(handler: Handler, *, by_address: bool = False) -> Callable[[Request]
     return route
 
 
-def check_origin(request: Request) -> None:
-    """Refuse requests meant for another name of this machine, or made by another site."""
-    host = request.headers.get("host", "")
-    if _host_name(f"//{host}") not in allowed_hosts():
-        raise NotAllowed(403, "This address is not Bagtag's.")
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-        raise NotAllowed(403, "Requests of other sites are refused.")
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise NotAllowed(403, "Requests of other sites are refused.")
-
-
-def allowed_hosts() -> set[str]:
-    """Names this server answers to: those of this machine, and what `BAGTAG_HOSTS` adds (separated by commas)."""
-    more = os.environ.get("BAGTAG_HOSTS", "").split(",")
-    return _LOCAL | {name.strip().lower() for name in more if name.strip()}
+def send_nothing(request: Request) -> Response:
+    """Say that there is no such address; Streamlit would send its page instead."""
+    return _sealed(refusal(404, "There is no such address."))
 
 
 def refusal(status: int, sentence: str) -> Response:
@@ -98,14 +113,10 @@ def number_in(request: Request, name: str, low: float, high: float, default: flo
     try:
         value = float(text or "")
     except ValueError:
-        value = float("nan")
+        value = math.nan
     if not low <= value <= high:
         raise NotAllowed(400, f"{name} must be a number from {low:g} to {high:g}.")
     return value
-
-
-MOST_BYTES = 256 * 1024
-"""Longest body a door takes."""
 
 
 async def read_body(request: Request) -> bytes:
@@ -136,17 +147,8 @@ def _project(request: Request) -> Project:
     return project
 
 
-def _host_name(address: str) -> str:
-    try:
-        return (urlsplit(address).hostname or "").lower()
-    except ValueError:
-        return ""
-
-
 def _sealed(response: Response) -> Response:
-    """No guessing of content types, no use by other sites, no shared caches."""
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    """No shared caches."""
     response.headers["Vary"] = "X-Bagtag-Token"
     response.headers.setdefault("Cache-Control", "private, no-store")
     return response
