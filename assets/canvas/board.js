@@ -13,6 +13,7 @@ import { Legend } from "./legend.js";
 import { Lifetime } from "./lifetime.js";
 import { Notice } from "./notice.js";
 import { outboxFor } from "./outbox.js";
+import { OutboxPanel } from "./outbox_panel.js";
 import { PageLink } from "./page_link.js";
 import { marginsFor, paintAxes } from "./axes.js";
 import { paintDraft, paintImage, paintMarks, paintPlayhead } from "./paint.js";
@@ -113,11 +114,12 @@ export class Board {
     this.legend = new Legend(lifetime, this);
     this.tagBar = new TagBar(lifetime, this);
     this.statusBar = new StatusBar();
+    this.outboxPanel = new OutboxPanel(this);
     new Pointer(lifetime, this.stage, this);
     new Keyboard(lifetime, this);
     lifetime.listen(this.outbox, "change", () => this.refreshPanels("nothing"));
     lifetime.listen(this.outbox, "stored", () => this.tellPage());
-    this.root.replaceChildren(this.toolbar.node, this.stage.node, this.statusBar.node, this.legend.node, this.tagBar.node, this.live);
+    this.root.replaceChildren(this.toolbar.node, this.stage.node, this.statusBar.node, this.outboxPanel.node, this.legend.node, this.tagBar.node, this.live);
   }
 
   // bags
@@ -358,6 +360,7 @@ export class Board {
     if (!this.toolbar) return;
     this.toolbar.update();
     this.statusBar.update(this);
+    this.outboxPanel.update();
     this.legend.update();
     this.tagBar.update();
     if (!layers.includes("nothing")) this.stage.refresh(...layers);

@@ -193,6 +193,7 @@ export class Hands {
   /** The server refused an act, or it replaced something the person had not seen. */
   explain({ edit, result }) {
     const { notice } = this.board;
+    if (result.setAside) return; // shown under the canvas until it is tried again or discarded
     if (result.confirm) notice.ask(result.error, () => this.do({ ...edit.act, confirm: true }));
     else if (result.error) notice.say(result.error);
     else notice.say(result.overtook.join(" "));

@@ -5,13 +5,21 @@
  * a new edit. A page load takes a new nonce even when session storage was copied (a duplicated tab): only what is
  * still unsent keeps its old one. Edits leave in order, one POST at a time, and are forgotten only when the server says
  * that they are stored, or why they never will be. A segment drawn a moment ago is named "@number of its edit".
+ *
+ * While the server is away, busy or cannot write (no response, 502 to 504), everything waits and is tried again with
+ * growing pauses. An edit that the server fails at by a fault of its own is tried a few times, one that it cannot read
+ * once; then that edit and what depends on it is set aside: kept, shown, and the others go on.
  */
+import { dependentEdits } from "./dependent_edits.js";
 import { Refused } from "./server.js";
 
 const MOST_AT_ONCE = 50;
 const MOST_BYTES = 48_000; // a browser lets 64 kB of requests outlive their page
 const FIRST_WAIT = 400;
 const LONGEST_WAIT = 10_000;
+const MOST_TRIES = 4;
+const UNREADABLE = [400, 413, 414, 415, 422];
+const AWAY = [502, 503, 504];
 const outboxes = new Map();
 
 /** The one outbox a project has in this page load; it goes on sending while no canvas is shown. */
@@ -29,14 +37,19 @@ export class Outbox extends EventTarget {
   #wait = FIRST_WAIT;
   #turnedAway = false;
   #oneByOne = false;
+  #tries = new Map(); // edit -> how often the server failed at it
 
   constructor(project) {
     super();
     this.storageKey = `bagtag.outbox.${project}`;
+    this.asideKey = `bagtag.set-aside.${project}`;
     this.nonce = crypto.randomUUID();
     this.number = 0;
     this.stored = 0;
-    this.unsent = this.#load();
+    this.problem = ""; // the server's sentence about why edits wait
+    this.survives = true; // false while session storage does not take what waits here
+    this.unsent = load(this.storageKey).filter(isEdit);
+    this.aside = load(this.asideKey).filter((one) => Array.isArray(one?.edits) && one.edits.length && one.edits.every(isEdit));
   }
 
   /** A page run brought a way in: whatever waited for one may go. */
@@ -49,7 +62,7 @@ export class Outbox extends EventTarget {
     this.flush();
   }
 
-  /** Queue one act; answers the edit, whose new segment (if it makes one) goes by `@number` until it has an id. */
+  /** Queue one act; returns the edit, whose new segment (if it makes one) goes by `@number` until it has an id. */
   add(act, bag, annotator, seen) {
     this.number += 1;
     const edit = { nonce: this.nonce, number: this.number, bag, annotator, seen, act };
@@ -65,14 +78,26 @@ export class Outbox extends EventTarget {
     return this.#turnedAway || this.#wait > FIRST_WAIT ? "offline" : "saving";
   }
 
+  /** Queue edits again that were set aside, behind those that wait. */
+  tryAgain(item) {
+    this.unsent.push(...item.edits);
+    this.discard(item);
+    this.flush();
+  }
+
+  /** Drop edits that were set aside. */
+  discard(item) {
+    this.aside = this.aside.filter((other) => other !== item);
+    this.#save();
+    this.#tell("change");
+  }
+
   async flush() {
     if (this.#sending || this.#turnedAway || this.#timer !== null || this.unsent.length === 0) return;
     const batch = this.#nextBatch();
     this.#sending = true;
     try {
       this.#settle(batch, await this.#server.post(batch));
-      this.#wait = FIRST_WAIT;
-      this.#oneByOne = false;
     } catch (problem) {
       this.#putOff(problem, batch);
     } finally {
@@ -97,30 +122,58 @@ export class Outbox extends EventTarget {
 
   #settle(batch, answer) {
     const results = new Map(answer.results.map((result) => [result.number, result]));
-    const done = batch.filter((edit) => results.has(edit.number)).map((edit) => ({ edit, result: results.get(edit.number) }));
-    if (done.length === 0) throw new Error("The server stored nothing of what was sent.");
-    this.#forget(done, answer.revision);
+    const answered = batch.filter((edit) => results.has(edit.number)).map((edit) => ({ edit, result: results.get(edit.number) }));
+    const done = answered.filter(({ result }) => !result.failed);
+    const failed = answered.find(({ result }) => result.failed);
+    if (done.length) {
+      this.#goOn();
+      this.#oneByOne = false;
+      this.#forget(done, answer.revision);
+    }
+    if (failed) this.#fail(failed.edit, failed.result.error);
+    else if (done.length === 0) this.#fail(batch[0], "The server returned no result for it.");
   }
 
   #putOff(problem, batch) {
-    if (problem instanceof Refused && problem.stranger) {
-      this.#turnedAway = true;
-    } else if (problem instanceof Refused && problem.status < 500) {
-      this.#giveUp(batch, problem.message);
-    } else {
-      this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
-      this.#timer = setTimeout(() => {
-        this.#timer = null;
-        this.flush();
-      }, this.#wait * (0.75 + 0.5 * Math.random()));
-    }
+    const status = problem instanceof Refused ? problem.status : null;
+    const unreadable = UNREADABLE.includes(status);
+    const fault = status >= 500 && !AWAY.includes(status);
+    if (problem instanceof Refused && problem.stranger) this.#turnedAway = true;
+    else if ((unreadable || fault) && batch.length > 1) this.#oneByOne = true;
+    else if (unreadable) this.#setAside(batch[0], problem.message);
+    else if (fault) this.#fail(batch[0], problem.message);
+    else this.#pause(status === null ? "" : problem.message);
   }
 
-  /** A batch the server cannot read: its edits go one by one, and only one that is refused alone is given up. */
-  #giveUp(batch, sentence) {
-    this.#oneByOne = true;
-    if (batch.length > 1) return;
-    this.#forget([{ edit: batch[0], result: { number: batch[0].number, error: sentence } }], null);
+  /** The server failed at this edit: try it again a few times, then go on without it. */
+  #fail(edit, sentence) {
+    const tries = (this.#tries.get(edit) ?? 0) + 1;
+    this.#tries.set(edit, tries);
+    if (tries < MOST_TRIES) this.#pause(sentence);
+    else this.#setAside(edit, sentence);
+  }
+
+  #pause(sentence) {
+    this.problem = sentence;
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.flush();
+    }, this.#wait * (0.75 + 0.5 * Math.random()));
+  }
+
+  #goOn() {
+    this.problem = "";
+    this.#wait = FIRST_WAIT;
+  }
+
+  #setAside(edit, sentence) {
+    const { kept, gone } = dependentEdits(edit, this.unsent);
+    for (const one of [...kept, ...gone]) this.#tries.delete(one);
+    if (kept.length) this.aside.push({ edits: kept, sentence });
+    this.#goOn();
+    const result = { error: sentence, setAside: true };
+    this.#forget([...kept, ...gone].map((one) => ({ edit: one, result: { ...result, number: one.number } })), null);
   }
 
   #forget(done, revision) {
@@ -135,20 +188,32 @@ export class Outbox extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
-  #load() {
-    try {
-      const saved = JSON.parse(sessionStorage.getItem(this.storageKey));
-      return Array.isArray(saved) ? saved : [];
-    } catch {
-      return [];
-    }
-  }
-
+  /** Storage may be full or switched off: the edits are still sent, and the person is told not to leave before. */
   #save() {
-    try {
-      sessionStorage.setItem(this.storageKey, JSON.stringify(this.unsent));
-    } catch {
-      // Storage full or switched off: the edits are still sent, they only do not survive a reload.
-    }
+    const saved = [save(this.storageKey, this.unsent), save(this.asideKey, this.aside)];
+    this.survives = saved.every(Boolean);
+  }
+}
+
+function isEdit(value) {
+  return typeof value?.nonce === "string" && Number.isInteger(value.number) && typeof value.act?.act === "string";
+}
+
+function load(key) {
+  try {
+    const saved = JSON.parse(sessionStorage.getItem(key));
+    return Array.isArray(saved) ? saved : [];
+  } catch {
+    return [];
+  }
+}
+
+function save(key, list) {
+  try {
+    if (list.length) sessionStorage.setItem(key, JSON.stringify(list));
+    else sessionStorage.removeItem(key);
+    return true;
+  } catch {
+    return list.length === 0;
   }
 }

@@ -29,9 +29,11 @@ export class StatusBar {
     this.middle.textContent = tool !== "select" ? HINTS[tool] : bag ? selectionText(selected, bag) || summary(bag) : "";
     const n = outbox.unsent.length;
     const readOnly = ["view", "preview"].includes(board.mode);
-    this.saved.dataset.state = outbox.state;
+    const aside = outbox.aside.length;
+    this.saved.dataset.state = aside ? "offline" : outbox.state;
     this.saved.hidden = readOnly;
     this.saved.textContent = { saved: "saved", saving: "saving…", offline: `offline, ${n} unsent` }[outbox.state];
+    if (aside) this.saved.append(`, ${aside} not stored`);
   }
 }
 

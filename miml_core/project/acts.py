@@ -18,6 +18,7 @@ from sqlalchemy import Connection, func, insert, select
 from miml_core.errors import BagtagError
 from miml_core.project import bags, classes, corrections, history, revisions, shapes, tags
 from miml_core.project.changes import Changes, keys_of
+from miml_core.project.errors import BadAct
 from miml_core.project.rows import EditResult
 from miml_core.project.schema import edits
 from miml_core.project.schema import history as history_table
@@ -106,7 +107,7 @@ def _perform(
     except BagtagError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise BagtagError(f"The act {name!r} cannot be done as it was asked ({error!r}).") from error
+        raise BadAct(f"The act {name!r} cannot be done as it was asked ({error!r}).") from error
     if not changes.rows:
         return EditResult(revisions.current(connection), sentence, bag_id)
     overtook = [] if seen is None else _overtaken(connection, changes, seen, annotator, nonce)

@@ -15,6 +15,10 @@ class NeedsConfirmation(BagtagError):
     """The act would take something of a person's work with it; repeat it with `confirm=True` if that is meant."""
 
 
+class BadAct(BagtagError):
+    """An act's arguments are missing or of the wrong type: a fault of the program that asked for it."""
+
+
 class CannotUndo(BagtagError):
     """Later acts stand on this one, or there is nothing to undo."""
 

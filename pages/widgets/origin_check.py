@@ -3,7 +3,7 @@
 Other web sites can make a browser send requests to this computer: by a name of theirs that resolves to 127.0.0.1 (DNS
 rebinding), by a page on another port of localhost, by a frame or a form. Streamlit 1.67 checks the Host of websockets
 only and accepts any page of localhost; for other origins it first asks an outside address for this computer's public
-IP, on the event loop. So the check is made here, around Streamlit's routes and ours alike, before either sees a request.
+IP, on the event loop. So the check is made here, around all routes, before Streamlit sees a request.
 
 - Host must be one of `allowed_hosts()`, on any port.
 - Origin, where it is sent, must be this server's own: same scheme, name and port. Browsers send it with every websocket

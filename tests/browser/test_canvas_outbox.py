@@ -7,7 +7,7 @@ import random
 import pytest
 
 from miml_core.project import Project
-from tests.browser.board import Board
+from tests.browser.board import BOARD, Board
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
@@ -190,3 +190,125 @@ def test_two_tabs_see_each_others_work(window, server, stored):
     first.wait(f"s.labels[{segment}] === {stored.classes()[4].id}", timeout=8)
     one.close()
     two.close()
+
+
+def wait_for(board: Board, condition: str) -> None:
+    """Wait until a condition on the board `b` holds."""
+    board.page.wait_for_function(f"(() => {{ const b = {BOARD}; return {condition}; }})()", timeout=40_000)
+
+
+def fail_at(route, number: int, status: int | None) -> None:
+    """Pass edits on, except for one: the server answers it with a status, or says in a result that it failed."""
+    sent = route.request.post_data_json["edits"]
+    before = [edit for edit in sent if edit["number"] < number]
+    if number not in [edit["number"] for edit in sent]:
+        route.continue_()
+    elif status is not None:
+        route.fulfill(status=status, json={"error": "It broke."})
+    else:
+        answer = route.fetch(post_data={"edits": before}).json() if before else {"results": [], "revision": 1}
+        failed = {"number": number, "failed": True, "error": "It broke."}
+        route.fulfill(json={**answer, "results": [*answer["results"], failed]})
+
+
+@pytest.mark.parametrize("status", [500, 400, None], ids=["fault", "unreadable", "one result"])
+def test_an_edit_the_server_fails_at_is_set_aside_and_the_others_go_on(page, server, stored, status):
+    board = Board.open(page, server.url, bag=1)
+    board.press("ArrowRight")
+    before = n_corrections(stored, 1)
+    page.route("**/edits", lambda route: fail_at(route, 2, status))
+    pressed = keys(5, 7)
+    board.press(*pressed)
+    wait_for(board, "b.outbox.aside.length === 1 && b.outbox.unsent.length === 0")
+    assert n_corrections(stored, 1) == before + 4
+    assert_in_order(stored, 1, [pressed[0], *pressed[2:]])
+    wanted = stored.classes()[int(pressed[1]) - 1].name
+    told = board.text(".outbox")
+    assert f"label 1 segment as {wanted}" in told and "garden_1" in told and "It broke." in told
+    assert "1 not stored" in board.text(".saved")
+    page.unroute("**/edits")
+    page.reload()
+    board.wait("s")
+    wait_for(board, "b.outbox.aside.length === 1 && !b.outboxPanel.node.hidden")
+    page.get_by_role("button", name="Try again").click()
+    board.saved()
+    assert board.ask("b => b.outbox.aside.length") == 0 and board.ask("b => b.outboxPanel.node.hidden")
+    assert n_corrections(stored, 1) == before + 5
+    assert_in_order(stored, 1, [pressed[0], *pressed[2:], pressed[1]])
+
+
+def test_an_edit_set_aside_can_be_discarded(page, server, stored):
+    board = Board.open(page, server.url, bag=1)
+    board.press("ArrowRight")
+    before = n_corrections(stored, 1)
+    page.route("**/edits", lambda route: fail_at(route, 1, 413))
+    board.press("1")
+    wait_for(board, "b.outbox.aside.length === 1")
+    page.get_by_role("button", name="Discard").click()
+    page.reload()
+    board.wait("s.state === 'saved'")
+    assert board.ask("b => b.outbox.aside.length") == 0 and n_corrections(stored, 1) == before
+
+
+def test_edits_wait_with_the_servers_sentence_while_it_cannot_write(page, server, stored):
+    board = Board.open(page, server.url, bag=1)
+    board.press("ArrowRight")
+    before = n_corrections(stored, 1)
+    refused = []
+
+    def refuse(route):
+        refused.append(1)
+        route.fulfill(status=503, json={"error": "The disk is full: free some space."})
+
+    page.route("**/edits", refuse)
+    board.press("1", "2")
+    wait_for(board, "!b.outboxPanel.node.hidden")
+    assert "The disk is full: free some space." in board.text(".outbox") and "2 edits" in board.text(".outbox")
+    while len(refused) < 6:  # more often than an edit that fails is tried
+        page.wait_for_timeout(100)
+    assert board.state["unsent"] == 2 and board.ask("b => b.outbox.aside.length") == 0
+    page.unroute("**/edits")
+    board.wait("s.state === 'saved' && s.stored === 2", timeout=40)
+    assert board.ask("b => b.outboxPanel.node.hidden")
+    assert n_corrections(stored, 1) == before + 2
+
+
+def test_full_storage_is_told_and_the_edits_still_go(page, server, stored):
+    page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); };")
+    board = Board.open(page, server.url, bag=1)
+    board.press("ArrowRight")
+    before = n_corrections(stored, 1)
+    page.route("**/edits", lambda route: route.abort())
+    board.press("1", "2")
+    wait_for(board, "!b.outboxPanel.node.hidden")
+    assert "keep this page open" in board.text(".outbox")
+    page.unroute("**/edits")
+    board.wait("s.state === 'saved' && s.stored === 2", timeout=40)
+    assert n_corrections(stored, 1) == before + 2 and board.ask("b => b.outboxPanel.node.hidden")
+
+
+def test_what_depends_on_a_failed_edit_goes_with_it_and_its_undo_takes_back_nothing_else(page, server):
+    Board.open(page, server.url, bag=1)
+    script = """async (b, acts) => {
+      const { dependentEdits } = await import(new URL(`/bagtag/assets/${b.data.assets}/dependent_edits.js`, location));
+      const edits = acts.map((act, place) => ({ nonce: "n", number: place + 1, bag: 1, act }));
+      const { kept, gone } = dependentEdits(edits[0], edits);
+      return [kept, gone].map((list) => list.map((edit) => edit.number).sort());
+    }"""
+
+    def split(*acts):
+        return page.evaluate(f"acts => ({script})({BOARD}, acts)", list(acts))
+
+    draw, undo, redo = {"act": "draw"}, {"act": "undo"}, {"act": "redo"}
+    label, other = {"act": "correct", "segments": ["@1"]}, {"act": "correct", "segments": [7]}
+    merge, delete = {"act": "merge", "segments": [7, "@1"]}, {"act": "delete", "segments": ["@4"]}
+    assert split(draw, label, other, merge, delete) == [[1, 2, 4, 5], []]
+    assert split(draw, {"act": "split", "segment": "@10"}, other) == [[1], []]
+    assert split(draw, undo) == [[], [1, 2]]
+    assert split(draw, undo, undo) == [[], [1, 2]], "the second undo means an earlier edit"
+    assert split(draw, other, undo) == [[1], []]
+    assert split(draw, other, undo, undo) == [[], [1, 4]]
+    assert split(draw, label, undo) == [[1], [2, 3]]
+    assert split(draw, undo, redo, other) == [[1], [2, 3]]
+    add, tag = {"act": "add_class"}, {"act": "tag", "class": "@1"}
+    assert split(add, tag, undo) == [[1], [2, 3]]

@@ -43,7 +43,8 @@ ATTACK = """async ([url, socket]) => {
     tried.onerror = () => done("refused");
   });
   const reads = () => fetch(url, {credentials: "include"}).then((r) => r.text(), () => "refused");
-  const posts = () => fetch(url + "/_stcore/agent/interact", {method: "POST", body: "{}"}).then((r) => r.text(), () => "refused");
+  const posts = () => fetch(url + "/_stcore/agent/interact", {method: "POST", body: "{}"})
+    .then((r) => r.text(), () => "refused");
   return {socket: await opens(), page: await reads(), post: await posts()};
 }"""
 
@@ -107,7 +108,8 @@ def page(browser):
 def test_a_name_that_was_rebound_to_this_computer_gets_a_refusal(page, server, other_port):
     answer = page.goto(f"http://evil.example:{server.port}/")
     assert answer.status == 403 and "does not answer to this address" in page.inner_text("body")
-    tried = page.evaluate(ATTACK, [f"http://evil.example:{server.port}", f"ws://evil.example:{server.port}/_stcore/stream"])
+    place = f"evil.example:{server.port}"
+    tried = page.evaluate(ATTACK, [f"http://{place}", f"ws://{place}/_stcore/stream"])
     assert tried["socket"] == "refused" and "<title>" not in tried["page"], "same origin to the browser, yet refused"
     page.goto(f"http://evil.example:{other_port}/")
     tried = page.evaluate(ATTACK, [server.url, f"ws://localhost:{server.port}/_stcore/stream"])

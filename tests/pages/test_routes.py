@@ -12,6 +12,8 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from miml_core import BagtagError
+from miml_core.project import acts
+from miml_core.project.errors import NotSaved
 from pages.widgets import open_projects, repredict
 from pages.widgets.origin_check import OriginCheck
 from pages.widgets.routes import canvas_routes
@@ -203,3 +205,116 @@ def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, door,
     shown = client.get(f"{door}/preview/{name}", headers=KEY).json()
     assert len(shown["segments"]) == 2 and shown["id"] == 1
     assert client.get(f"{door}/preview/0000", headers=KEY).status_code == 404
+
+
+def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_told_apart(
+    client, door, project, monkeypatch, caplog
+):
+    broken = {"on": True}
+    delete = acts.ACTS["delete"]
+
+    def fail_once(*arguments):
+        if broken["on"]:
+            raise RuntimeError("a bug")
+        return delete(*arguments)
+
+    monkeypatch.setitem(acts.ACTS, "delete", fail_once)
+    nonce, segment = "fails-in-the-middle", project.segments(1)[0].id
+    ring = [[2.0, 3000.0], [3.0, 3000.0], [3.0, 5000.0]]
+    edits = [
+        edit(1, {"act": "draw", "bag": 1, "rings": [ring]}, nonce=nonce),
+        edit(2, {"act": "delete", "segments": ["@1"]}, nonce=nonce),
+        edit(3, {"act": "correct", "segments": [segment], "label": 4}, nonce=nonce),
+    ]
+    answer = post(client, door, *edits)
+    first, second = answer.json()["results"]
+    assert answer.status_code == 200 and first["created"] and "error" not in first
+    assert second["number"] == 2 and second["failed"] and "fault" in second["error"]
+    assert "a bug" in caplog.text and project.last_edit(nonce) == 1, "the third waits: it may depend on the second"
+    broken["on"] = False
+    again = post(client, door, *edits).json()["results"]
+    assert [result["number"] for result in again if "error" not in result] == [1, 2, 3]
+    lost = post(client, door, edit(4, {"act": "delete", "segments": ["@77"]}, nonce=nonce)).json()["results"][0]
+    assert "never made" in lost["error"] and "failed" not in lost
+
+
+def test_a_project_that_cannot_be_written_keeps_what_was_stored_before_and_asks_for_another_try(
+    client, door, project, monkeypatch
+):
+    full = {"on": True}
+    unfinish = acts.ACTS["unfinish"]
+
+    def fill_disk(*arguments):
+        if full["on"]:
+            raise NotSaved("The disk is full.")
+        return unfinish(*arguments)
+
+    monkeypatch.setitem(acts.ACTS, "unfinish", fill_disk)
+    edits = [edit(n, {"act": act, "bag": 1}, nonce="disk-is-full") for n, act in ((1, "finish"), (2, "unfinish"))]
+    assert [result["number"] for result in post(client, door, *edits).json()["results"]] == [1]
+    refused = post(client, door, edits[1])
+    assert refused.status_code == 503 and refused.json() == {"error": "The disk is full."}
+    full["on"] = False
+    assert [result["number"] for result in post(client, door, *edits).json()["results"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"edits": ' + b"[" * 100_000,
+        b'{"edits": [{"number": ' + b"9" * 5000 + b"}]}",
+        b'\xff\xfe{"edits": []}',
+        b'{"edits": [NaN]}',
+    ],
+    ids=["deep", "long number", "not utf-8", "nan"],
+)
+def test_a_body_that_is_no_json_is_refused(client, door, body):
+    headers = {**KEY, "Content-Type": "application/json"}
+    assert client.post(f"{door}/edits", content=body, headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        {"act": ["tag"]},
+        {"act": "correct", "segments": [1]},
+        {"act": "correct", "segments": [], "label": 1},
+        {"act": "correct", "segments": {"1": 1}, "label": 1},
+        {"act": "correct", "segments": [2**63], "label": 1},
+        {"act": "correct", "segments": [-1], "label": 1},
+        {"act": "correct", "segments": [True], "label": 1},
+        {"act": "correct", "segments": [1], "label": -2.0},
+        {"act": "correct", "segments": [1], "label": "@1.1.1"},
+        {"act": "tag", "bag": 1, "class": 1, "value": 1.0},
+        {"act": "tag", "bag": "1", "class": 1, "value": 1},
+        {"act": "tag", "bag": 1, "class": 1, "value": 1, "confirm": "yes"},
+        {"act": "draw", "bag": 1, "rings": [[[1, 2, 3]]]},
+        {"act": "draw", "bag": 1, "rings": [[[1, "2"]]]},
+        {"act": "draw", "bag": 1, "rings": [[[1, 1e300]]]},
+        {"act": "finish", "bag": 1, "rest": ["absent"]},
+        {"act": "add_class", "name": "half \ud800"},
+        {"act": "add_class", "name": "zero \0"},
+        {"act": "add_class", "name": 7},
+        {"act": "undo", "bag": None},
+        {"act": "delete", "segments": [1], "path": "/etc"},
+    ],
+)
+def test_an_edit_with_a_wrong_field_is_refused_before_the_project_sees_it(client, door, act):
+    sent = json.dumps({"edits": [edit(1, act, nonce="wrong-fields")]})
+    answer = client.post(f"{door}/edits", content=sent, headers={**KEY, "Content-Type": "application/json"})
+    assert answer.status_code == 400, answer.text
+
+
+def test_odd_numbers_in_addresses_and_headers_are_refused_or_ignored(client, door):
+    for bag in (2**53, 2**63, "9" * 30, "9" * 6000, "٣", "-0", "1e3", "%00", "0x1"):
+        for kind in ("bag", "image", "sound"):
+            assert client.get(f"{door}/{kind}/{bag}", headers=KEY).status_code in (404, 410), bag
+    sound = f"{door}/sound/1?start=1&end=2"
+    huge = client.get(sound, headers={**KEY, "Range": "bytes=999999999999999999-"})
+    assert huge.status_code == 416
+    for odd in ("9" * 6000 + "-", "x-y", "0-1,5-6", "٣-", "--1"):
+        header = {"Range": f"bytes={odd}".encode()}
+        assert client.get(sound, headers={**KEY, **header}).status_code == 200, odd
+    assert client.get(f"{door}/sound/1?start=0&end=10&factor=0.01", headers=KEY).status_code == 200
+    assert client.get(f"{door}/news?since=%ff", headers=KEY).status_code == 400
+    assert client.get(f"{door}/news?since=1&since=x", headers=KEY).status_code == 400

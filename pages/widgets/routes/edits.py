@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
+import logging
 from typing import Any
 
 from starlette.requests import Request
@@ -11,24 +10,23 @@ from starlette.responses import JSONResponse, Response
 
 from miml_core import BagtagError
 from miml_core.project import NeedsConfirmation, Project
-from miml_core.project.errors import Busy
+from miml_core.project.errors import BadAct, Busy
 from pages.widgets.repredict import repredict_soon
 from pages.widgets.routes.doors import NotAllowed
+from pages.widgets.routes.edit_fields import ACTS, is_edit, parsed
 
 MOST_EDITS = 100
-_NONCE = re.compile(r"[0-9a-zA-Z-]{8,64}")
-_CANVAS_ACTS = {
-    "tag", "finish", "unfinish", "nothing_here", "correct", "accept", "accept_bag", "draw", "redraw", "merge", "split",
-    "delete", "undo", "redo", "add_class",
-}  # fmt: skip
-_MOVES_PREDICTIONS = _CANVAS_ACTS - {"add_class", "accept", "accept_bag"}
+_MOVES_PREDICTIONS = set(ACTS) - {"add_class", "accept", "accept_bag"}
+_OWN_FAULT = "Bagtag could not store this edit because of a fault of its own; the details are in its terminal."
+_log = logging.getLogger("bagtag.edits")
 
 
 def take_edits(request: Request, project: Project) -> Response:
-    """Do a batch in its order; answers what became of each edit and the project's revision afterwards.
+    """Do a batch in its order; returns what became of each edit and the project's revision afterwards.
 
-    An edit that cannot be done gets its reason and does not hold up the others. When the project is busy the rest
-    is left for another try.
+    An edit that cannot be done gets its reason and does not hold up the others. When the project is busy or cannot be
+    written the rest is left for another try. So it is after an edit that fails by a fault of Bagtag's own, because
+    later ones may depend on it: the browser tries it again, and then decides what goes on without it.
     """
     edits = _edits_in(request)
     results: list[dict[str, Any]] = []
@@ -39,7 +37,11 @@ def take_edits(request: Request, project: Project) -> Response:
             if not results:
                 raise
             break
-    _look_again(project, edits)
+        except Exception:
+            _log.exception("An edit failed: %s %s", edit["act"]["act"], edit["number"])
+            results.append({"number": edit["number"], "error": _OWN_FAULT, "failed": True})
+            break
+    _look_again(project, [edit for edit, result in zip(edits, results, strict=False) if "error" not in result])
     return JSONResponse({"results": results, "revision": project.revision})
 
 
@@ -49,7 +51,7 @@ def _done(project: Project, edit: dict[str, Any]) -> dict[str, Any]:
         result = project.apply_edit(
             edit["nonce"], number, edit["act"], annotator=edit["annotator"], seen=edit.get("seen")
         )
-    except Busy:
+    except (Busy, BadAct):  # the fields were checked: arguments an act cannot take are Bagtag's own fault
         raise
     except NeedsConfirmation as question:
         return {"number": number, "error": str(question), "confirm": True}
@@ -68,36 +70,14 @@ def _edits_in(request: Request) -> list[dict[str, Any]]:
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise NotAllowed(415, "Edits are sent as JSON.")
     try:
-        edits = json.loads(request.state.body)["edits"]
+        edits = parsed(request.state.body)["edits"]
     except (ValueError, KeyError, TypeError):
         raise NotAllowed(400, "These are no edits.") from None
     if not isinstance(edits, list) or not 0 < len(edits) <= MOST_EDITS:
         raise NotAllowed(400, f"From 1 to {MOST_EDITS} edits at once.")
-    for edit in edits:
-        _check(edit)
-    return edits
-
-
-def _check(edit: Any) -> None:
-    """Refuse what no canvas sends; what an act's own values may be is the project's business."""
-    sound = (
-        isinstance(edit, dict)
-        and isinstance(edit.get("nonce"), str)
-        and _NONCE.fullmatch(edit["nonce"]) is not None
-        and _is_number(edit.get("number"))
-        and _is_number(edit.get("seen", 0))
-        and _is_number(edit.get("bag", 0))
-        and isinstance(edit.get("annotator"), str)
-        and len(edit["annotator"]) <= 80
-        and isinstance(edit.get("act"), dict)
-        and edit["act"].get("act") in _CANVAS_ACTS
-    )
-    if not sound:
+    if not all(map(is_edit, edits)):
         raise NotAllowed(400, "This is not an edit of the canvas.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+    return edits
 
 
 def _look_again(project: Project, edits: list[dict[str, Any]]) -> None:
