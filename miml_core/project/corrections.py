@@ -21,8 +21,7 @@ def correct(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str,
     """{segment or segments, label: class id, BACKGROUND or null, sampled}"""
     chosen = segments.rows(changes.connection, _asked(act))
     label = act["label"]
-    if label is not None and label != BACKGROUND:
-        classes.row(changes.connection, label)
+    check_label(changes.connection, label)
     before = labels_of(changes.connection, [row.id for row in chosen])
     predicted = _predicted(changes.connection, chosen)
     for row in chosen:
@@ -112,6 +111,12 @@ def _as_predicted(
         "predicted": guess.top,
         "probability": guess.probability,
     }
+
+
+def check_label(connection: Connection, label: int | None) -> None:
+    """Raise `Gone` for a label whose class does not exist or was merged or removed."""
+    if label is not None and label != BACKGROUND:
+        classes.row(connection, label)
 
 
 def labels_of(connection: Connection, segment_ids: Sequence[int]) -> dict[int, int]:

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 def draw(changes: Changes, act: dict[str, Any], annotator: str) -> tuple[str, int | None]:
     """{bag, rings, label}"""
     bag = bags.row(changes.connection, act["bag"])
+    label = act.get("label")
+    corrections.check_label(changes.connection, label)
     grid_id, grid = segments.grid_of_bag(changes.connection, bag)
     row = _make(changes, bag.id, grid_id, grid, _region(act["rings"], grid), "drawn")
-    label = act.get("label")
     if label is None:
         return f"segment {row.number}: drawn", bag.id
     corrections.say(changes, row, label, annotator)

@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw
 from sqlalchemy import insert
 
 from miml_core.features.acoustic import sound_feature_names
+from miml_core.features.visual import picture_feature_names
 from miml_core.instances import Instances
 from miml_core.media.grid import Grid
 from miml_core.media.spectrogram import read_spectrogram
@@ -137,7 +138,7 @@ def _disc_region(disc: tuple[int, int, int]) -> Region:
 
 
 def _store(project: Project, bag: int, grid: Grid, regions: list[Region]) -> None:
-    names = sound_feature_names("extended") if project.kind == "sound" else [f"f{i}" for i in range(48)]
+    names = (sound_feature_names if project.kind == "sound" else picture_feature_names)("extended")
     features = np.random.default_rng(bag).normal(size=(len(regions), len(names)))
     project.store_instances(bag, Instances(grid, regions, features, list(names)))
     classes = project.classes()

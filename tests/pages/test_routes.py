@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import wave
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from miml_core import BagtagError
@@ -17,7 +21,7 @@ from miml_core.project.errors import NotSaved
 from pages.widgets import open_projects, repredict
 from pages.widgets.origin_check import OriginCheck
 from pages.widgets.routes import canvas_routes
-from pages.widgets.routes.doors import LISTEN_TOKEN, MOST_BYTES, TOKEN
+from pages.widgets.routes.doors import LISTEN_TOKEN, MOST_BYTES, TOKEN, guarded
 from pages.widgets.routes.previews import keep_preview
 from tests.browser.projects import sound_project
 
@@ -318,3 +322,35 @@ def test_odd_numbers_in_addresses_and_headers_are_refused_or_ignored(client, doo
     assert client.get(f"{door}/sound/1?start=0&end=10&factor=0.01", headers=KEY).status_code == 200
     assert client.get(f"{door}/news?since=%ff", headers=KEY).status_code == 400
     assert client.get(f"{door}/news?since=1&since=x", headers=KEY).status_code == 400
+
+
+def test_requests_that_take_long_hold_up_neither_each_other_beyond_a_few_nor_an_edit(project):
+    release, full = threading.Event(), threading.Event()
+    lock = threading.Lock()
+    working = {"now": 0, "most": 0}
+
+    def slow(request, project):
+        with lock:
+            working["now"] += 1
+            working["most"] = max(working["most"], working["now"])
+            if working["now"] == 4:
+                full.set()
+        release.wait()
+        with lock:
+            working["now"] -= 1
+        return Response(b"")
+
+    routes = [
+        Route("/{project}/slow", guarded(slow, at_once=4)),
+        Route("/{project}/quick", guarded(lambda request, project: Response(b""))),
+    ]
+    key = open_projects.key_of(project.folder)
+    with TestClient(Starlette(routes=routes)) as client, ThreadPoolExecutor(60) as people:
+        asked = [people.submit(client.get, f"/{key}/slow", headers=KEY) for _ in range(60)]
+        try:
+            full.wait()
+            assert client.get(f"/{key}/quick", headers=KEY).status_code == 200
+        finally:
+            release.set()
+        assert {one.result().status_code for one in asked} == {200}
+    assert working["most"] <= 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from miml_core.errors import BagtagError
-from miml_core.project import Project, Segment
+from miml_core.project import Gone, Project, Segment
 from tests.project.conftest import ring
 
 
@@ -103,4 +103,13 @@ def test_a_deleted_segment_comes_back_with_its_label_and_features(small: Project
 def test_an_outline_that_is_none_is_refused(small: Project, rings: object) -> None:
     with pytest.raises(BagtagError):
         small.draw(1, rings)  # type: ignore[arg-type]
+    assert len(small.segments(1)) == 5
+
+
+def test_a_segment_is_not_drawn_with_a_class_that_is_gone(small: Project) -> None:
+    gone = small.add_class("Gone soon").id
+    small.merge_classes([gone], 1)
+    for label in (gone, 999):
+        with pytest.raises(Gone, match="no class number"):
+            small.draw(1, [ring(2.0, 4.0, 1000, 3000)], label=label)
     assert len(small.segments(1)) == 5

@@ -76,7 +76,7 @@ def _edits_in(request: Request) -> list[dict[str, Any]]:
     if not isinstance(edits, list) or not 0 < len(edits) <= MOST_EDITS:
         raise NotAllowed(400, f"From 1 to {MOST_EDITS} edits at once.")
     if not all(map(is_edit, edits)):
-        raise NotAllowed(400, "This is not an edit of the canvas.")
+        raise NotAllowed(400, "Bagtag cannot read this edit. Reload the page and try again.")
     return edits
 
 
