@@ -17,6 +17,7 @@ project = the_project()
 
 
 @st.fragment
+@told()
 def desk(order: str, class_id: int | None) -> None:
     """Canvas and side panel: what happens on the canvas runs only this."""
     items = review_items(project, order, class_id)

@@ -19,6 +19,7 @@ project = the_project()
 
 
 @st.fragment
+@told()
 def desk() -> None:
     """Knobs and the two canvases: turning a knob runs only this."""
     bags, start = bags_to_segment(project)

@@ -16,6 +16,7 @@ project = the_project()
 
 
 @st.fragment
+@told()
 def desk(bags: list[int], play: bool) -> None:
     """The canvas with its tags: what happens there runs only this."""
     state = canvas(

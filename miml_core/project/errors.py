@@ -31,5 +31,9 @@ class NotSaved(Busy):
     """The disk is full or fails: nothing of the act was stored, and it is worth trying again when that is mended."""
 
 
+class ProjectMoved(NotSaved):
+    """The database at the project's path is no longer the one that is open: it was deleted, replaced or moved."""
+
+
 class Cancelled(Exception):
     """Raised inside a job when a person asked it to stop."""

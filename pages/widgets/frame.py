@@ -8,6 +8,7 @@ import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.project import Project
+from miml_core.project.errors import ProjectMoved
 from pages.widgets.dialogs import show_dialogs
 from pages.widgets.guard import told
 from pages.widgets.job_strip import job_strip
@@ -68,7 +69,13 @@ def _forget_other_projects(project: Project) -> None:
 
 def _project_or_reason() -> Project | None:
     try:
-        return current_project()
+        project = current_project()
+        if project is not None:
+            _ = project.revision
+        return project
+    except ProjectMoved as error:  # the tab keeps it: it is shown again when the files are back
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
     except BagtagError as error:
         close_project()
         st.error(plain(str(error)), icon=":material/error:")

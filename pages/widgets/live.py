@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project
+from pages.widgets.guard import told
 from pages.widgets.run_again import run_again
 
 _SECONDS = 2.0
@@ -17,8 +18,9 @@ def rerun_on_news(project: Project, *, pending: bool = False) -> None:
 
     def look() -> None:
         nonlocal drawn
-        if drawn and (pending or project.revision != seen):
-            run_again()
+        with told():
+            if drawn and (pending or project.revision != seen):
+                run_again()
         drawn = True
 
     st.fragment(look, run_every=_SECONDS)()

@@ -20,13 +20,21 @@ def key_of(folder: Path) -> str:
     return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
 
 
-def open_once(folder: Path) -> Project:
-    """The project in a folder, opened at its first use and shared from then on."""
+def open_once(folder: Path, *, again: bool = False) -> Project:
+    """The project in a folder, opened at its first use and shared from then on.
+
+    With `again`, for a person who opens it, a project whose files were replaced or moved since is opened as it is now.
+    Until then its reads and writes say what happened; a page never goes on with another project by itself.
+    """
     key = key_of(folder)
     with _lock:
-        if key not in _projects:
-            _projects[key] = Project.open(folder)
-        return _projects[key]
+        known = _projects.get(key)
+        if known is not None and again and not known.store.is_in_place():
+            known.close()
+            known = None
+        if known is None:
+            known = _projects[key] = Project.open(folder)
+        return known
 
 
 def project_by_key(key: str) -> Project | None:

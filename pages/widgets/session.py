@@ -24,7 +24,7 @@ _ADDRESS = "project"
 def open_project(folder: str | Path) -> Project:
     """Open a project in this tab; raises `BagtagError` when it cannot be."""
     folder = Path(folder)
-    open_once(folder)
+    open_once(folder, again=True)
     remember(folder)
     st.session_state[_FOLDER] = str(folder)
     st.query_params[_ADDRESS] = key_of(folder)

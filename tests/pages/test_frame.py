@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from miml_core.project import jobs
 from miml_core.project.schema import job_failures
+from pages.widgets import open_projects
 from pages.widgets.frame import PAGES
 from tests.pages.conftest import press, texts
 
@@ -106,3 +107,30 @@ def test_filters_and_watched_jobs_of_one_project_do_not_meet_another(project, pi
     app.run()
     assert not app.exception and not app.error
     assert list(app.dataframe[0].value["name"]) == ["meadow_1.png", "meadow_2.png"]
+
+
+def test_a_project_that_was_moved_away_is_told_and_comes_back(project, show):
+    app = show(project, "library")
+    aside = project.folder.with_name("aside")
+    project.folder.rename(aside)
+    app.run()
+    assert not app.exception
+    assert any("is gone" in error.value for error in app.error)
+    aside.rename(project.folder)
+    app.run()
+    assert not app.error and not app.exception
+    assert app.session_state["session.folder"] == str(project.folder)
+
+
+def test_a_replaced_project_is_refused_until_a_person_opens_it_again(project, show, tmp_path):
+    app = show(project, "library")
+    shared = open_projects.open_once(project.folder)
+    copy = project.backup(tmp_path / "copy.db")
+    copy.rename(project.folder / "project.db")
+    app.run()
+    assert any("replaced" in error.value for error in app.error) and not app.exception
+    assert open_projects.open_once(project.folder) is shared, "a page does not go on with another project by itself"
+    opened = open_projects.open_once(project.folder, again=True)
+    assert opened is not shared
+    opened.tag(opened.bag_ids()[0], opened.add_class("Dunnock").id)
+    assert not app.run().error

@@ -354,3 +354,17 @@ def test_requests_that_take_long_hold_up_neither_each_other_beyond_a_few_nor_an_
             release.set()
         assert {one.result().status_code for one in asked} == {200}
     assert working["most"] <= 4
+
+
+def test_edits_of_a_project_that_was_moved_stay_in_the_outbox(client, door, project):
+    """503 means: nothing of it was stored, try again; and so it is stored once the files are back."""
+    aside = project.folder.with_name("aside")
+    note = edit(9000, {"act": "tag", "bag": 1, "class": 1, "value": 1})
+    project.folder.rename(aside)
+    try:
+        answers = [post(client, door, note), client.get(f"{door}/news?since=0", headers=KEY)]
+    finally:
+        aside.rename(project.folder)
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert all("is gone" in answer.json()["error"] for answer in answers)
+    assert post(client, door, note).json()["results"][0]["number"] == 9000

@@ -107,3 +107,60 @@ def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: C
 
     JobContext.report = held_report  # type: ignore[method-assign]
     worker.main(folder, job_id)
+
+
+def write_on_through_moves(folder: str, n_edits: int, acknowledge: Connection) -> None:
+    """Store edits one after the other, opening the project again when it was moved; says each stored number."""
+    from miml_core.errors import BagtagError
+    from miml_core.project import Project
+
+    project = None
+    for number in range(n_edits):
+        stored = False
+        while not stored:
+            try:
+                project = project or Project.open(folder)
+                project.apply_edit("writer", number, edit(number, 2))
+                stored = True
+            except BagtagError:
+                if project is not None:
+                    project.close()
+                project = None
+                time.sleep(0.002)
+        acknowledge.send(number)
+        time.sleep(0.002)
+    if project is not None:
+        project.close()
+
+
+def replace_again_and_again(folder: str, aside: str, choices: list[float], done: Connection) -> None:
+    """Replace the database by a copy, or move it away and back, as `choices` say; tells where the old ones are."""
+    import sqlite3
+    from contextlib import closing
+    from pathlib import Path
+
+    from miml_core.project.database_file import file_id
+
+    path = Path(folder) / "project.db"
+    for number, choice in enumerate(choices):
+        old = Path(aside) / f"old {number}.db"
+        if choice < 0.3:
+            path.rename(old)
+            time.sleep(choice / 100)
+            old.rename(path)
+        elif choice < 0.5:
+            Path(folder).rename(Path(aside) / "folder aside")
+            time.sleep(choice / 100)
+            (Path(aside) / "folder aside").rename(folder)
+        else:
+            copy = Path(aside) / "copy.db"
+            with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE")
+            log = file_id(f"{path}-wal")
+            path.rename(old)
+            copy.rename(path)
+            done.send(str(old))
+            while log is not None and file_id(f"{path}-wal") == log:  # until the writer has noticed
+                time.sleep(0.001)
+        time.sleep(choice / 20)
