@@ -23,6 +23,8 @@ COMMANDS = {
     "status": "say how far a project is",
     "export": "write segments with their labels to a file",
     "check": "look for damage, missing files and leftovers, and repair",
+    "backup": "write a copy of a project's tags, labels and segments",
+    "restore": "put a backup in the place of a project's database",
     "demo": "make a demo project: generated sounds or pictures, tagged, segmented, with a trained model",
     "warm": "compile the numba kernels now, so that nobody waits for them later",
     "bench": "measure the models on .npz and .arff data sets, beside the published figures",

@@ -1,7 +1,7 @@
 """Examples:
 
   python -m miml_core check ~/marsh
-  python -m miml_core check ~/marsh --repair      put right what can be; never touches what people said
+  python -m miml_core check ~/marsh --repair      put right what can be, after a backup; what people said is kept
   python -m miml_core check ~/marsh --moved-to ~/archive     look there, and below, for the files that are missing
 
 The exit code is 0 when nothing is wrong (any more), 1 otherwise.

@@ -1,66 +1,76 @@
 """Is everything as it should be? And putting right what can be.
 
-Each check is a function that yields what it found, with a repair where there is one. Repairs never touch what people
-said: they remove leftovers and make numbers agree that follow from others.
+Each check is a function that yields what it found, with a repair where there is one. Repairs make numbers agree that
+follow from others, and take out what belongs to nothing. The database is backed up before the first of them, and rows
+of a person that have no place any more are kept in a file (`kept_aside.py`).
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
-from sqlalchemy import ColumnElement, Integer, cast, delete, func, insert, select, text
+from sqlalchemy import ColumnElement, Connection, Integer, cast, delete, func, insert, select, text
 
 from miml_core.errors import BagtagError
-from miml_core.project import counters, jobs, media, review_lines, revisions, runs, settings
+from miml_core.project import backups, counters, jobs, media, review_lines, revisions, runs, settings
+from miml_core.project.database_file import DATABASE
+from miml_core.project.kept_aside import KeptAside
 from miml_core.project.own_folders import find_own_folder
 from miml_core.project.rows import Problem
 from miml_core.project.schema import bag_predictions as blocks
 from miml_core.project.schema import bags, features, predictions, segments, tags, verdicts
 from miml_core.project.schema import media as media_table
 from miml_core.project.schema import runs as runs_table
-from miml_core.project.store import DATABASE, Store
+from miml_core.project.store import Store
 
 Repair = Callable[[], object]
 Finding = tuple[Problem, Repair | None]
 
+_OF_PEOPLE = ("tags", "verdicts", "segments", "history", "classes", "bags")
+"""Tables whose rows are a person's work, or may be."""
+_MAY_BE_EMPTY = {("history", "target"), ("bags", "grid_id"), ("classes", "merged_into")}
+"""References that a row can do without. (A verdict without a class would say background, so it is not one of them.)"""
+
 
 def check(store: Store, *, repair: bool = False) -> list[Problem]:
-    """All findings; with `repair`, those that could be put right say so."""
+    """All findings; with `repair`, those that could be put right say so, and where rows were kept aside."""
+    damaged = _damaged(store)
+    if damaged is not None:  # nothing else could be trusted, and no repair would hold
+        return [damaged]
     findings: list[Problem] = []
-    looks = (_database, _references, _files, _labels, _shapes, _features, _counters, _runs, _blocks, _queue, _leftovers)
+    backed_up = False
+    looks = (_references, _files, _labels, _shapes, _features, _counters, _runs, _blocks, _queue, _leftovers)
     for look in looks:
         for problem, mend in look(store):
             if repair and mend is not None:
-                mend()
-                problem = replace(problem, repaired=True)
+                if not backed_up:
+                    store.backup_before("before-repair")
+                    backed_up = True
+                kept = mend()
+                kept_sentence = kept if isinstance(kept, str) else ""
+                problem = replace(problem, repaired=True, sentence=problem.sentence + kept_sentence)
             findings.append(problem)
     return findings
 
 
-def _database(store: Store) -> Iterator[Finding]:
+def _damaged(store: Store) -> Problem | None:
     with store.read() as connection:
         answer = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check(10)")]
-    if answer != ["ok"]:
-        yield (
-            Problem("damaged", f"The database is damaged ({answer[0]}); restore the latest copy in backups.", False),
-            None,
-        )
+    if answer == ["ok"]:
+        return None
+    what = f"The database is damaged ({' '.join(str(answer[0]).split())}) and cannot be repaired."
+    return Problem("damaged", what + backups.advice(store.folder), False)
 
 
 def _references(store: Store) -> Iterator[Finding]:
     with store.read() as connection:
-        orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-
-    def remove() -> None:
-        with store.write() as connection:
-            for table, row_id in {(row[0], row[1]) for row in orphans if row[1] is not None}:
-                connection.exec_driver_sql(f'DELETE FROM "{table}" WHERE rowid = ?', (row_id,))
-
+        orphans = _orphans(connection)
     if orphans:
-        yield Problem("orphan", f"{len(orphans)} rows belong to things that are gone.", True), remove
+        problem = Problem("orphan", f"{len(orphans)} rows belong to things that are gone.", True)
+        yield problem, partial(_take_out_orphans, store)
     with store.read() as connection:
         unused = select(func.count()).select_from(media_table).where(media_table.c.id.not_in(select(bags.c.media_id)))
         n_unused = connection.execute(unused).scalar()
@@ -71,6 +81,48 @@ def _references(store: Store) -> Iterator[Finding]:
 
     if n_unused:
         yield Problem("orphan", f"{n_unused} files have no bag.", True), forget
+
+
+def _orphans(connection: Connection) -> list[tuple[str, int, str, str]]:
+    """Return (table, row id, column, table it refers to) of rows that refer to a row that is gone."""
+    found = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    columns = {}
+    for table in {row[0] for row in found}:
+        for key in connection.exec_driver_sql(f'PRAGMA foreign_key_list("{table}")'):
+            columns[table, key[0]] = key[3]
+    return sorted((table, row_id, columns[table, key], parent) for table, row_id, parent, key in found)
+
+
+def _take_out_orphans(store: Store) -> str:
+    """Make the tables whole again; rows of people that have no place any more are kept aside."""
+    with store.write() as connection:
+        aside = KeptAside(connection, "They belong to a bag, segment, class or grid that is gone.")
+        for table, row_id, column, parent in _orphans(connection):
+            if parent == "media":  # the bag stays, with all its work: only its file is not known any more
+                _remember_lost_file(connection, row_id)
+            elif (table, column) in _MAY_BE_EMPTY:
+                aside.keep(table, "rowid = ?", [row_id])
+                also = ", removed = 1" if table == "classes" else ""
+                connection.exec_driver_sql(f'UPDATE "{table}" SET "{column}" = NULL{also} WHERE rowid = ?', (row_id,))
+            else:
+                if table == "segments":
+                    aside.keep("verdicts", "segment_id = ?", [row_id])
+                    connection.exec_driver_sql("DELETE FROM verdicts WHERE segment_id = ?", (row_id,))
+                if table in _OF_PEOPLE:
+                    aside.keep(table, "rowid = ?", [row_id])
+                connection.exec_driver_sql(f'DELETE FROM "{table}" WHERE rowid = ?', (row_id,))
+        counters.refresh_all(connection)
+        revisions.advance(connection, changed_bags=connection.execute(select(bags.c.id)).scalars())
+        return aside.write(store.folder)
+
+
+def _remember_lost_file(connection: Connection, bag_id: int) -> None:
+    """Give a bag a missing file in place of the one whose row is gone."""
+    bag = connection.execute(select(bags.c.media_id, bags.c.name).where(bags.c.id == bag_id)).one()
+    connection.exec_driver_sql(
+        "INSERT OR IGNORE INTO media (id, path, size, fingerprint, missing) VALUES (?, ?, 0, '', 1)",
+        (bag.media_id, f"lost file {bag.media_id} {bag.name}"),
+    )
 
 
 def _files(store: Store) -> Iterator[Finding]:
@@ -91,14 +143,17 @@ def _labels(store: Store) -> Iterator[Finding]:
             .distinct()
         ).all()
 
-    def tag() -> None:
+    def tag() -> str:
         with store.write() as connection:
+            aside = KeptAside(connection, "Segments of the bag carry the label that these tags said is not there.")
             for bag_id, class_id in untagged:
+                aside.keep("tags", "bag_id = ? AND class_id = ? AND value < 0", [bag_id, class_id])
                 connection.execute(delete(tags).where(tags.c.bag_id == bag_id, tags.c.class_id == class_id))
                 connection.execute(insert(tags).values(bag_id=bag_id, class_id=class_id, value=1))
             changed = [row.bag_id for row in untagged]
             counters.refresh(connection, changed)
             revisions.advance(connection, changed_bags=changed)
+            return aside.write(store.folder)
 
     if untagged:
         yield Problem("labels", f"{len(untagged)} labels are not among the tags of their bags.", True), tag
@@ -144,8 +199,8 @@ def _shapes(store: Store) -> Iterator[Finding]:
             try:
                 Region.from_bytes(region)
             except (BagtagError, ValueError, TypeError):
-                what = f"The shape of segment {number} of {bag_name!r} is damaged"
-                yield Problem("damaged", f"{what}; restore the latest copy in backups.", False), None
+                what = f"The shape of segment {number} of {bag_name!r} is damaged; draw it again."
+                yield Problem("damaged", what + backups.advice(store.folder), False), None
 
 
 def _blocks(store: Store) -> Iterator[Finding]:
@@ -208,7 +263,18 @@ def _runs(store: Store) -> Iterator[Finding]:
     for stray in sorted(folder.iterdir()) if folder is not None else []:
         if stray.name not in ids:
             problem = Problem("leftover", f"runs/{stray.name} belongs to no run.", True)
-            yield problem, partial(shutil.rmtree, stray, ignore_errors=True)
+            yield problem, partial(_set_run_aside, store, stray)
+
+
+def _set_run_aside(store: Store, stray: Path) -> str:
+    """Move the folder of a run that the project does not know: after a restore it may be wanted again."""
+    target = backups.new_path(store.folder, f"run-{stray.name}", "")
+    try:
+        stray.rename(target)
+    except OSError as error:
+        reason = error.strerror or error
+        raise BagtagError(f"{str(stray)!r} could not be moved to {str(target)!r}: {reason}.") from error
+    return f" Moved to {backups.FOLDER}/{target.name}."
 
 
 def _leftovers(store: Store) -> Iterator[Finding]:

@@ -251,11 +251,11 @@ class LibraryDesk:
     # looking after it
 
     def check(self, *, repair: bool = False) -> list[Problem]:
-        """Integrity of the database, missing files, leftovers; `repair` puts right what can be."""
+        """Integrity of the database, missing files, leftovers; `repair` puts right what can be, after a backup."""
         return check.check(self.store, repair=repair)
 
     def backup(self, path: str | Path) -> Path:
-        """A consistent copy of the database, also while others write."""
+        """Write a checked copy of the database to a new file, also while others write."""
         return self.store.backup(Path(path))
 
     def _who(self, annotator: str | None) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 from miml_core.errors import BagtagError
+from miml_core.project import backups
 from miml_core.project.errors import ProjectTooNew
 
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -30,7 +31,8 @@ def is_outdated(connection: Connection, folder: Path) -> bool:
     if found == LATEST:
         return False
     if found is None:
-        raise BagtagError(f"The database in {str(folder)!r} was never finished; restore a backup, or make it anew.")
+        advice = backups.advice(folder) or " Delete it and make the project again."
+        raise BagtagError(f"The database in {str(folder)!r} was never finished.{advice}")
     if found > LATEST:
         raise ProjectTooNew(
             f"The project in {str(folder)!r} was made by a newer Bagtag (format {found}; this one knows {LATEST}). "

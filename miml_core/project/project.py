@@ -84,6 +84,8 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if isinstance(error, Exception):
+            self.store.explain(error)
 
     def __repr__(self) -> str:
         return f"Project({str(self.folder)!r})"

@@ -132,5 +132,5 @@ def test_a_replaced_project_is_refused_until_a_person_opens_it_again(project, sh
     assert open_projects.open_once(project.folder) is shared, "a page does not go on with another project by itself"
     opened = open_projects.open_once(project.folder, again=True)
     assert opened is not shared
-    opened.tag(opened.bag_ids()[0], opened.add_class("Dunnock").id)
+    opened.tag(opened.bag_ids()[0], opened.add_class("Bittern").id)
     assert not app.run().error

@@ -1,0 +1,58 @@
+"""Examples:
+
+  python -m miml_core restore ~/marsh --list                         the backups there are, the newest first
+  python -m miml_core restore ~/marsh                                put the newest one in place
+  python -m miml_core restore ~/marsh daily-2024-05-01.db            put this one in place
+  python -m miml_core restore ~/marsh /mnt/usb/marsh.db
+
+What is in the project now is kept in its folder backups first, so that a restore can be taken back. Close Bagtag
+before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from miml_core.commands import following
+from miml_core.errors import BagtagError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    following.add_project_argument(parser)
+    parser.add_argument("backup", nargs="?", help="name of a backup in the folder backups, or a file (default: newest)")
+    parser.add_argument("--list", action="store_true", help="only list the backups")
+
+
+def run(args: argparse.Namespace) -> int:
+    from miml_core.project import restoring
+
+    if args.list:
+        return _list(args)
+    done = restoring.restore(args.project, args.backup)
+    outcome = {"restored": str(done.backup), "kept": None if done.kept is None else str(done.kept)}
+    kept = "" if done.kept is None else f"; what was there before is kept in {done.kept}"
+    following.say(args, outcome, f"restored {done.backup}{kept}")
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    from miml_core.project import backups, restoring
+
+    if not args.project.is_dir():
+        raise BagtagError(f"There is no folder {str(args.project)!r}.")
+    found: list[dict[str, Any]] = []
+    lines = []
+    for backup in backups.in_folder(args.project.absolute()):
+        entry = {"name": backup.path.name, "made_at": backup.made_at.isoformat(" ", "minutes"), "bytes": backup.size}
+        try:
+            within = restoring.contents(backup.path)
+            entry |= {"bags": within.bags, "tags": within.tags, "edits": within.edits}
+            said = f"{within.bags} bags, {within.tags} tags, {within.edits} edits"
+        except BagtagError as error:
+            entry |= {"problem": str(error)}
+            said = "damaged"
+        found.append(entry)
+        lines.append(f"{entry['made_at']}  {backup.size / 2**20:8.1f} MB  {entry['name']}: {said}")
+    following.say(args, {"backups": found}, "\n".join(lines) or "there are no backups")
+    return 0
