@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
             "jobs": [asdict(job) for job in [*project.jobs(active=True), *project.stopped_jobs()]],
             "sample": asdict(sample),
         }
-    following.say(args, outcome, _text(outcome))
+        following.say(args, outcome, _text(outcome))
     return 0
 
 

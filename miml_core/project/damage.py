@@ -42,6 +42,14 @@ _JSON: dict[str, dict[str, type | tuple[type, ...]]] = {
 }
 """Columns that hold JSON, and what is in it."""
 
+_BLOCKS = {
+    "the features of a bag": "SELECT 1 FROM features WHERE length(numbers) * 2 != length(segment_ids) * n_features",
+    "the predictions of a bag": "SELECT 1 FROM bag_predictions JOIN runs ON runs.id = run_id "
+    "WHERE length(posterior) * 4 != length(segment_ids) * (json_array_length(classes) + background) "
+    "OR length(free_top) * 4 != length(segment_ids) OR length(free_probability) * 4 != length(segment_ids)",
+}
+"""Numbers stored in one piece per bag, and when there are not as many as there should be."""
+
 
 def foreign_schema(connection: sqlite3.Connection, *, complete: bool = True) -> str | None:
     """Return what does not belong in the tables of a project, or is missing there; None when they are as they should.
@@ -91,6 +99,8 @@ def find_damage(connection: sqlite3.Connection) -> str | None:
 
 
 def _damage(connection: sqlite3.Connection) -> Iterator[str]:
+    from miml_core.segments.regions import Region
+
     found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if found != "ok":
         yield " ".join(str(found).split())
@@ -101,6 +111,12 @@ def _damage(connection: sqlite3.Connection) -> Iterator[str]:
         for column in table.columns:
             yield from _wrong_values(connection, table.name, column)
     yield from _wrong_settings(connection)
+    for what, query in _BLOCKS.items():
+        if connection.execute(f"SELECT EXISTS ({query})").fetchone()[0]:
+            yield f"{what} are not whole (check --repair helps)"
+    for (region,) in connection.execute("SELECT region FROM segments"):
+        if not _works(Region.from_bytes, region):
+            yield "the shape of a segment cannot be read"
     for table_name, _, parent, _ in connection.execute("PRAGMA foreign_key_check"):
         yield f"rows of its table {table_name!r} belong to rows of {parent!r} that are gone (check --repair helps)"
 

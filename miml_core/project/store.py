@@ -323,7 +323,7 @@ def _check_is_ours(folder: Path, path: Path) -> None:
         )
     if path.stat().st_size < _SMALLEST_PAGE:
         raise BagtagError(damaged_sentence(folder))
-    with _in_words(path), _no_bad_text(folder), closing(connect(path)) as connection:
+    with _in_words(path), _readable(folder), closing(connect(path)) as connection:
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise BagtagError(f"{str(path)!r} is a database of another program, not a Bagtag project.")
         foreign = damage.foreign_schema(connection, complete=False)
@@ -337,11 +337,13 @@ def _check_is_ours(folder: Path, path: Path) -> None:
 
 
 @contextmanager
-def _no_bad_text(folder: Path) -> Iterator[None]:
-    """Turn into a sentence that SQLite quotes damaged bytes, which Python cannot read."""
+def _readable(folder: Path) -> Iterator[None]:
+    """Turn into a sentence that the tables of a file, or what SQLite says of them, cannot be read."""
     try:
         yield
-    except UnicodeDecodeError as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if isinstance(error, sqlite3.Error) and _code(error) in {*_SENTENCES, *_DAMAGED}:
+            raise
         raise BagtagError(damaged_sentence(folder)) from error
 
 
