@@ -6,23 +6,37 @@ seconds of a three-hour recording cost what a ten-second file costs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
 from miml_core.media.recording_time import recording_time
+from miml_core.media.regular_files import check_regular_file
+from miml_core.media.sound_repair import RepairedFile, find_repair
 
 Channel = int | Literal["mix"]
 
 SOUND_SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".w64", ".rf64", ".au")
 """File name endings that a folder import takes for sound."""
 
-_BLOCK_FRAMES = 1 << 16
+MOST_BAGS = 1_000_000
+"""Per recording."""
+HIGHEST_RATE = 10_000_000
+"""Samples per second; no recorder is near it, and a header that states more is wrong."""
+MAX_READ_BYTES = 2**31
+"""Memory for the samples of one read; longer stretches are read in pieces (`sound_blocks.py`)."""
+
+_BLOCK_SAMPLES = 1 << 18
+"""Samples of all channels together that are decoded at once."""
+_MOST_FRAMES_PER_BYTE = 20_000
+"""Silence takes one byte per 5 000 samples at the very least; a header that states more is wrong."""
 _MP3_RUN_UP = 1152 * 8
 """An MP3 decoder is silent for some frames after a jump, until its bit reservoir is full again; soundfile jumps
 after every read, so MP3 is read in one piece that begins early."""
@@ -38,6 +52,8 @@ class AudioInfo:
     frames: int
     recorded_at: datetime
     recorded_from: str
+    note: str = ""
+    """A sentence for the person when the file is not as its header says, but can be read."""
 
     @property
     def duration(self) -> float:
@@ -51,7 +67,8 @@ def audio_info(path: str | Path) -> AudioInfo:
     with _open(path) as sound:
         rate, channels, frames = sound.samplerate, sound.channels, sound.frames
     recorded_at, recorded_from = recording_time(path)
-    return AudioInfo(path, rate, channels, frames, recorded_at, recorded_from)
+    repair = find_repair(path)
+    return AudioInfo(path, rate, channels, frames, recorded_at, recorded_from, repair.note if repair else "")
 
 
 def read_audio(
@@ -76,6 +93,11 @@ def read_audio(
     with _open(path) as sound:
         rate = int(sound.samplerate)
         first, count = _window_frames(path, sound.frames, rate, start, duration)
+        if 4 * count > MAX_READ_BYTES:
+            raise BagtagError(
+                f"{path.name}: {count / rate:,.0f} s are too long to be read at once; at most "
+                f"{MAX_READ_BYTES / 4 / rate:,.0f} s are possible. Cut the recording into shorter bags."
+            )
         if channel != "mix" and not 0 <= channel < sound.channels:
             raise BagtagError(
                 f"{path.name} has {sound.channels} channel(s), so there is no channel number {channel}; "
@@ -117,6 +139,11 @@ def cut_windows(
         return [(0.0, duration)]
     too_short = 0.05 * length
     step = length - overlap
+    if (duration - length) / step >= MOST_BAGS:
+        raise BagtagError(
+            f"Bags of {length:g} s with {overlap:g} s overlap would cut a recording of {duration:,.0f} s into more than "
+            f"{MOST_BAGS:,} bags. Choose longer bags or a smaller overlap."
+        )
     full = int((duration - length + a_hair) // step) + 1
     windows = [(k * step, min(k * step + length, duration)) for k in range(full)]
     covered = windows[-1][1]
@@ -130,26 +157,46 @@ def cut_windows(
     return windows
 
 
-def _open(path: Path):  # type: ignore[no-untyped-def]
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
     """A soundfile of `path`, or a sentence that says why there is none."""
     import soundfile
 
-    if not path.is_file():
-        raise BagtagError(f"{path} is not there any more; bring it back or take it out of the project.")
-    if path.stat().st_size == 0:
+    size = check_regular_file(path).st_size
+    if size == 0:
         raise BagtagError(f"{path.name} is empty (0 bytes); copy it again from the recorder.")
-    try:
-        sound = soundfile.SoundFile(str(path))
-    except (soundfile.LibsndfileError, OSError) as error:
-        raise BagtagError(f"{path.name} could not be read as sound ({_reason(error)}).") from error
-    if sound.frames <= 0 or sound.samplerate <= 0:
-        sound.close()
+    with ExitStack() as stack:
+        try:
+            repair = find_repair(path)
+            source = stack.enter_context(closing(RepairedFile(path, repair))) if repair else str(path)
+            sound = stack.enter_context(soundfile.SoundFile(source))
+        except (soundfile.LibsndfileError, OSError) as error:
+            raise BagtagError(f"{path.name} could not be read as sound ({_reason(error)}).") from error
+        _check_header(path, size, sound.frames, sound.samplerate)
+        yield sound
+
+
+def _check_header(path: Path, size: int, frames: int, rate: int) -> None:
+    """Refuse numbers that no recording has, before any memory is asked for."""
+    if frames <= 0 or rate <= 0:
         raise BagtagError(f"{path.name} holds no sound (0 samples); copy it again from the recorder.")
-    return sound
+    if rate > HIGHEST_RATE:
+        raise BagtagError(
+            f"{path.name} states {rate:,} samples per second; at most {HIGHEST_RATE:,} are possible. "
+            "Its header is damaged: copy it again from the recorder."
+        )
+    if frames > _MOST_FRAMES_PER_BYTE * size:
+        raise BagtagError(
+            f"{path.name} states {frames:,} samples, which its {size:,} bytes cannot hold. "
+            "Its header is damaged: copy it again from the recorder."
+        )
 
 
 def _reason(error: Exception) -> str:
-    return str(getattr(error, "error_string", error)).strip().rstrip(".")
+    reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
+    if "SF_INFO struct incomplete" in reason:  # libsndfile 1.2 says this of a rate of 0 or of more than 31 bits
+        return "its header states a sample rate that is not possible"
+    return reason
 
 
 def _window_frames(path: Path, frames: int, rate: int, start: float, duration: float | None) -> tuple[int, int]:
@@ -172,7 +219,7 @@ def _read_frames(path: Path, sound, first: int, count: int, channel: Channel) ->
     done = 0
     is_mp3 = sound.format == "MP3"
     run_up = min(first, _MP3_RUN_UP) if is_mp3 else 0
-    at_once = run_up + count if is_mp3 else _BLOCK_FRAMES
+    at_once = run_up + count if is_mp3 else max(1, _BLOCK_SAMPLES // sound.channels)
     try:
         sound.seek(first - run_up)
         while done < count:

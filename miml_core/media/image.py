@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
 from miml_core.media.grid import Grid
+from miml_core.media.image_headers import is_read_whole, png_exif, stored_size
 from miml_core.media.recording_time import time_in_name
+from miml_core.media.regular_files import check_regular_file
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -26,6 +28,8 @@ PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".gif", ".webp", "
 
 MAX_DECODED_BYTES = 512 * 2**20
 """A picture that would need more than this to decode is decoded smaller where its format allows, or refused."""
+MAX_WHOLE_FILE_BYTES = 512 * 2**20
+"""The largest file of a format that Pillow reads whole before it knows the size of the picture (WebP, AVIF)."""
 
 _FORMATS = ("JPEG", "PNG", "TIFF", "GIF", "WEBP", "BMP", "PPM", "JPEG2000", "AVIF")
 _ORIENTATION, _TAKEN, _CHANGED, _EXIF_PART = 0x0112, 0x9003, 0x0132, 0x8769
@@ -54,11 +58,12 @@ class Picture:
 def image_info(path: str | Path) -> ImageInfo:
     """Size of a picture after turning it upright, and when it was taken, without decoding it.
 
-    The time comes from the camera's EXIF entry ("camera"), the file's name ("file name") or its own time
+    A picture that is too large to be opened is refused. The time comes from the camera's EXIF entry ("camera"), the file's name ("file name") or its own time
     ("file time").
     """
     path = Path(path)
     with _opened(path) as image:
+        check_size(path, image)
         width, height = _upright_size(image)
         taken = _camera_time(image)
     if taken is not None:
@@ -77,9 +82,10 @@ def open_image(path: str | Path, max_side: int | None = None) -> Picture:
     """
     path = Path(path)
     with _opened(path) as image:
+        check_size(path, image)
         width, height = _upright_size(image)
         orientation = _orientation(image)
-        _decode_small(path, image, max_side)
+        _decode_small(image, max_side)
         eight_bit = _eight_bit(image)
         side = min(max_side or max(image.size), _affordable_side(image.size))
         if max(eight_bit.size) > side:
@@ -118,15 +124,16 @@ def _opened(path: Path) -> Iterator[Image.Image]:
             yield image
     except BagtagError:
         raise
-    except FileNotFoundError:
-        raise BagtagError(f"{path.name} is not there; look for it at {path}.") from None
     except PermissionError:
         raise BagtagError(f"{path.name} may not be read; check who may open {path}.") from None
-    except IsADirectoryError:
-        raise BagtagError(f"{path.name} is a folder, not a picture.") from None
     except MemoryError:
         raise BagtagError(f"{path.name} is too large for the memory of this computer; save a smaller copy.") from None
     except Exception as error:  # decoders of damaged files raise almost anything
+        if "MAX_TEXT" in str(error):  # Pillow unpacks at most 1 MB per text of a PNG, and 64 MB in all
+            raise BagtagError(
+                f"{path.name} holds texts that unpack to more than 1 MB beside its picture, which may be a trap. "
+                "Save it again without its comments and colour profile."
+            ) from error
         raise BagtagError(
             f"{path.name} cannot be read as a picture: it is cut off or damaged ({error}). "
             "Copy it again from its source."
@@ -137,47 +144,69 @@ def _identified(path: Path) -> Image.Image:
     """Open lazily. Pillow's own limit on pixels looks at the stored size only, so it gives way to ours."""
     from PIL import Image, UnidentifiedImageError
 
-    if path.exists() and path.is_file() and path.stat().st_size == 0:
+    if (size := check_regular_file(path).st_size) == 0:
         raise BagtagError(f"{path.name} is empty (0 bytes); copy it again from its source.")
+    if size > MAX_WHOLE_FILE_BYTES and is_read_whole(path):
+        raise BagtagError(
+            f"{path.name} is {size / 2**20:.0f} MB large; a WebP or AVIF file may be at most "
+            f"{MAX_WHOLE_FILE_BYTES / 2**20:.0f} MB large. Save a smaller copy."
+        )
     with _opening:
         limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
         try:
-            return Image.open(path, formats=_FORMATS)
+            image = Image.open(path, formats=_FORMATS)
         except UnidentifiedImageError:
             raise BagtagError(
                 f"{path.name} is not a picture that can be read: it is damaged, or another kind of file by that name."
             ) from None
         finally:
             Image.MAX_IMAGE_PIXELS = limit
+    if image.format == "PNG" and "exif" not in image.info:
+        late = png_exif(path)
+        if late is not None:
+            image.info["exif"] = late
+    return image
 
 
-def _decode_small(path: Path, image: Image.Image, max_side: int | None) -> None:
-    """Ask the decoder for a smaller picture where it can, and refuse what would still be too large."""
-    if image.info.get("progressive") and _decoded_bytes(image) > MAX_DECODED_BYTES:
-        raise _too_large(path, image)  # a progressive JPEG is held whole whatever size is asked for
+def check_size(path: Path, image: Image.Image) -> None:
+    """Refuse, by its header alone, a picture that would need more memory than `MAX_DECODED_BYTES`."""
+    width, height = stored_size(path, image)
+    baseline_jpeg = image.format in ("JPEG", "MPO") and not image.info.get("progressive")
+    shrink = 8 if baseline_jpeg else 1  # a progressive JPEG is held whole whatever size is asked for
+    needed = -(-width // shrink) * -(-height // shrink) * _pixel_bytes(image)
+    if needed > MAX_DECODED_BYTES:
+        most = MAX_DECODED_BYTES // _pixel_bytes(image) * shrink**2
+        raise BagtagError(
+            f"{path.name} is too large to open: it has {width} x {height} = {width * height:,} pixels, and at most "
+            f"{most:,} are possible for its format. Save a smaller copy, or cut it into pieces."
+        )
+
+
+def _decode_small(image: Image.Image, max_side: int | None) -> None:
+    """Ask the decoder for a smaller picture where it can."""
     wanted = max_side or max(image.size)
     if _decoded_bytes(image) > MAX_DECODED_BYTES:
         wanted = min(wanted, _affordable_side(image.size) // 2)  # the decoder gives up to twice what is asked for
     if wanted < max(image.size):
         image.draft(None, _fitted(image.size, wanted))
-    if _decoded_bytes(image) > MAX_DECODED_BYTES:
-        raise _too_large(path, image)
 
 
 def _decoded_bytes(image: Image.Image) -> int:
-    return int(image.width * image.height * (1 if image.mode == "L" else 4))
+    return int(image.width * image.height * _pixel_bytes(image))
+
+
+def _pixel_bytes(image: Image.Image) -> int:
+    """Bytes per pixel while it is decoded and made 8-bit."""
+    if image.format == "JPEG2000":
+        return 4 + 4 * len(image.getbands())  # its decoder holds each band as 32-bit numbers
+    if image.mode.startswith("I") or image.mode == "F":
+        return 8
+    return 1 if image.mode == "L" else 4
 
 
 def _affordable_side(size: tuple[int, int]) -> int:
     """The longer side at which a picture of these proportions, in colour, stays within the bound."""
     return max(1, int(max(size) * (MAX_DECODED_BYTES / (4 * size[0] * size[1])) ** 0.5))
-
-
-def _too_large(path: Path, image: Image.Image) -> BagtagError:
-    return BagtagError(
-        f"{path.name} is too large to open ({image.width} x {image.height} pixels); save a smaller copy, "
-        "or cut it into pieces."
-    )
 
 
 def _eight_bit(image: Image.Image) -> Image.Image:
@@ -200,16 +229,18 @@ def _scaled_grey(values: NDArray[np.generic]) -> NDArray[np.uint8]:
     Steps of two bits keep the scale the same among the pictures of one camera. Numbers from 0 to 1 are taken as
     such; any other range (below 0, or fractions) is stretched.
     """
-    grey = np.nan_to_num(np.asarray(values, dtype=np.float32), posinf=0.0, neginf=0.0)
+    grey = np.nan_to_num(np.array(values, dtype=np.float32), copy=False, posinf=0.0, neginf=0.0)
     low, high = float(grey.min()), float(grey.max())
     if low < 0 or (values.dtype.kind == "f" and high > 1):
-        grey, high = grey - low, high - low
+        grey -= np.float32(low)
+        high -= low
         full = high or 1.0
     elif values.dtype.kind == "f":
         full = 1.0
     else:
         full = next(2.0**bits - 1 for bits in range(8, 34, 2) if high < 2**bits)
-    return np.asarray(np.round(grey * (255.0 / full)), dtype=np.uint8)
+    grey *= np.float32(255.0 / full)
+    return np.round(grey, out=grey).astype(np.uint8)
 
 
 def _on_white(image: Image.Image) -> Image.Image:
@@ -237,10 +268,17 @@ def _fitted(size: tuple[int, int], max_side: int) -> tuple[int, int]:
     return max(1, round(size[0] * share)), max(1, round(size[1] * share))
 
 
+def _exif(image: Image.Image) -> Image.Exif:
+    """EXIF entries, without decoding: Pillow's own `getexif` of a PNG decodes it to look behind its pixels."""
+    from PIL import Image
+
+    return Image.Image.getexif(image)
+
+
 def _orientation(image: Image.Image) -> int:
     """EXIF orientation; 1, upright, where the entry is missing or damaged."""
     try:
-        return int(image.getexif().get(_ORIENTATION, 1))
+        return int(_exif(image).get(_ORIENTATION, 1))
     except Exception:  # a damaged entry is no reason to refuse the picture
         return 1
 
@@ -251,7 +289,7 @@ def _upright_size(image: Image.Image) -> tuple[int, int]:
 
 def _camera_time(image: Image.Image) -> datetime | None:
     try:
-        exif = image.getexif()
+        exif = _exif(image)
         written = exif.get_ifd(_EXIF_PART).get(_TAKEN) or exif.get(_CHANGED)
         return datetime.strptime(str(written).strip("\0 "), "%Y:%m:%d %H:%M:%S")
     except Exception:  # as above: no entry, a damaged one or a date such as 0000:00:00

@@ -22,6 +22,8 @@ _AUDIOMOTH_COMMENT = re.compile(
 )
 _FIRST_RECORDERS = datetime(2015, 1, 1, tzinfo=UTC)
 _LARGEST_TEXT_CHUNK = 1 << 20
+_LARGEST_FILE = 1 << 50
+_MOST_CHUNKS = 10_000
 
 
 def recording_time(path: str | Path) -> tuple[datetime, str]:
@@ -96,10 +98,14 @@ def _riff_chunks(path: Path, wanted: set[bytes]) -> Iterator[tuple[bytes, bytes]
         if head[:4] not in (b"RIFF", b"RF64") or head[8:12] != b"WAVE":
             return
         large_data_size = 0
-        while len(header := file.read(8)) == 8:
+        for _ in range(_MOST_CHUNKS):
+            if len(header := file.read(8)) < 8:
+                return
             name, size = header[:4], struct.unpack("<I", header[4:])[0]
             if name == b"data" and size == 0xFFFFFFFF:
                 size = large_data_size
+            if name == b"data" and not 0 < size < _LARGEST_FILE:
+                return  # of unknown length: what follows are samples to the end of the file
             if (name in wanted or name == b"ds64") and size <= _LARGEST_TEXT_CHUNK:
                 content = file.read(size)
                 if name == b"ds64" and len(content) >= 16:
