@@ -65,15 +65,23 @@ def state_folder() -> Path:
 
 
 def allow_folder(project: Path, folder: Path, purpose: Purpose) -> None:
-    """Record that the user chose `folder` for reading media of, or writing exports of, the project in `project`."""
+    """Record that the user chose `folder` for reading media of, or writing exports of, the project in `project`.
+
+    A folder of media is also recorded as it was written, links not resolved: whether a path of a foreign project lies
+    in it must be decided without looking at that path.
+    """
+    places = {_place(folder)}
+    if purpose == "media":
+        places.add(os.fsencode(os.path.normpath(folder.absolute())))
     with _database() as connection:
-        connection.execute(
-            "INSERT OR IGNORE INTO folders VALUES (?, ?, ?)", (_place(project), purpose, _place(folder))
+        connection.executemany(
+            "INSERT OR IGNORE INTO folders VALUES (?, ?, ?)",
+            [(_place(project), purpose, place) for place in sorted(places)],
         )
 
 
 def allowed_folders(project: Path, purpose: Purpose) -> list[Path]:
-    """Return the folders the user chose for a project, links resolved."""
+    """Return the folders the user chose for a project, links resolved (those of media also as they were written)."""
     with _database() as connection:
         found = connection.execute(
             "SELECT folder FROM folders WHERE project = ? AND purpose = ? ORDER BY folder", (_place(project), purpose)

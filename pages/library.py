@@ -16,6 +16,9 @@ from pages.widgets.paging import paging
 from pages.widgets.progress_row import progress_row
 from pages.widgets.session import the_project
 
+_LOOK_SECONDS = 0.3
+"""Time to see which files of the page are missing or changed; the rest is seen when the page is drawn again."""
+
 project = the_project()
 noun, nouns = WORDS[project.kind]
 
@@ -34,7 +37,7 @@ with told():
         f"{'can be heard' if project.kind == 'sound' else 'can be seen'} in it, not where. "
         "Select a row to open it on another page.",
     )
-    missing_files(project)
+    notices = st.container()
     if n_bags == 0:
         empty(
             f"This project has no {nouns} yet",
@@ -44,6 +47,7 @@ with told():
     else:
         choice = bag_filters(project)
         page = paging(project, choice)
+        project.refresh_media([bag.media_id for bag in page.bags if not bag.not_allowed], seconds=_LOOK_SECONDS)
         if page.bags:
             above = st.container()
             chosen, complete = bag_table(project, page, key="library.table")
@@ -51,4 +55,6 @@ with told():
                 bag_actions(project, chosen)
         else:
             empty("No bag fits this search", "Change the search or the filter above.", icon="search_off")
+    with notices:
+        missing_files(project)
     rerun_on_news(project, pending=not complete)

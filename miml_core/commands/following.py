@@ -65,6 +65,8 @@ def do_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[s
     outcome["failures"] = [{"item": failure.item, "reason": failure.reason} for failure in failures]
     say(args, outcome, job.message)
     if not args.json:
+        for note in job.result.get("notes", []):
+            print(f"bagtag: {note['item']}: note: {note['note']}", file=sys.stderr)
         _list(failures)
     return SOME_FAILED if failures else 0
 

@@ -5,7 +5,7 @@
   python -m miml_core import ~/marsh ~/night --bag-length 5 --overlap 1 --remainder drop
 
 A file that is already there is not added again. Files that cannot be read are listed on standard error, the rest is
-imported, and the exit code is 3.
+imported, and the exit code is 3. A recording that was cut short is imported as far as it goes, with a note.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 from pathlib import Path
 
 from miml_core.commands import following
+from miml_core.project.media import check_windows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,5 +34,6 @@ def run(args: argparse.Namespace) -> int:
         "remainder": args.remainder,
         "recursive": not args.flat,
     }
+    check_windows(args.bag_length, args.overlap)
     with following.open_project(args) as project:
         return following.do_job(project, args, "import", params)

@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
             "runs": [{**asdict(run_), "curves": {}} for run_ in project.runs()],
             "jobs": [asdict(job) for job in [*project.jobs(active=True), *project.stopped_jobs()]],
             "sample": asdict(sample),
+            "blocked_folders": [asdict(one) for one in project.blocked_folders()],
         }
         following.say(args, outcome, _text(outcome))
     return 0
@@ -45,7 +46,13 @@ def _text(outcome: dict[str, Any]) -> str:
     done, run_, sample = outcome["progress"], outcome["run"], outcome["sample"]
     lines = [
         f"{outcome['name']} ({outcome['kind']}), {outcome['project']}",
-        f"  files     {done['n_media']}" + (f", {done['n_missing']} missing" if done["n_missing"] else ""),
+        f"  files     {done['n_media']}"
+        + (f", {done['n_missing']} missing" if done["n_missing"] else "")
+        + (f", {done['n_changed']} changed since they were added" if done["n_changed"] else ""),
+        *(
+            f"  not read  {one['n_files']} files in {one['folder']}: the folder was not chosen on this computer"
+            for one in outcome["blocked_folders"]
+        ),
         f"  bags      {done['n_bags']}: {done['n_tagged']} tagged, {done['n_finished']} finished, "
         f"{done['n_segmented']} segmented" + (f", {done['n_errors']} with errors" if done["n_errors"] else ""),
         f"  segments  {done['n_segments']}: {done['n_predicted']} predicted, {done['n_reviewed']} reviewed",

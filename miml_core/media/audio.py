@@ -6,6 +6,8 @@ seconds of a three-hour recording cost what a ten-second file costs.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -141,8 +143,8 @@ def cut_windows(
     step = length - overlap
     if (duration - length) / step >= MOST_BAGS:
         raise BagtagError(
-            f"Bags of {length:g} s with {overlap:g} s overlap would cut a recording of {duration:,.0f} s into more than "
-            f"{MOST_BAGS:,} bags. Choose longer bags or a smaller overlap."
+            f"Bags of {length:g} s with {overlap:g} s overlap would cut a recording of {duration:,.0f} s into more "
+            f"than {MOST_BAGS:,} bags. Choose longer bags or a smaller overlap."
         )
     full = int((duration - length + a_hair) // step) + 1
     windows = [(k * step, min(k * step + length, duration)) for k in range(full)]
@@ -168,12 +170,17 @@ def _open(path: Path) -> Iterator[Any]:
     with ExitStack() as stack:
         try:
             repair = find_repair(path)
-            source = stack.enter_context(closing(RepairedFile(path, repair))) if repair else str(path)
+            source = stack.enter_context(closing(RepairedFile(path, repair))) if repair else _plain_path(path)
             sound = stack.enter_context(soundfile.SoundFile(source))
         except (soundfile.LibsndfileError, OSError) as error:
             raise BagtagError(f"{path.name} could not be read as sound ({_reason(error)}).") from error
         _check_header(path, size, sound.frames, sound.samplerate)
         yield sound
+
+
+def _plain_path(path: Path) -> str | bytes:
+    """As bytes where paths are bytes: soundfile 0.14 cannot encode a name that is not valid UTF-8."""
+    return str(path) if sys.platform == "win32" else os.fsencode(path)
 
 
 def _check_header(path: Path, size: int, frames: int, rate: int) -> None:

@@ -58,8 +58,8 @@ class Picture:
 def image_info(path: str | Path) -> ImageInfo:
     """Size of a picture after turning it upright, and when it was taken, without decoding it.
 
-    A picture that is too large to be opened is refused. The time comes from the camera's EXIF entry ("camera"), the file's name ("file name") or its own time
-    ("file time").
+    A picture that is too large to be opened is refused. The time comes from the camera's EXIF entry ("camera"), the
+    file's name ("file name") or its own time ("file time").
     """
     path = Path(path)
     with _opened(path) as image:

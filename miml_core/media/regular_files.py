@@ -21,7 +21,7 @@ _KINDS = (
 def check_regular_file(path: Path) -> os.stat_result:
     """Return what the file system says of a regular file; anything else is refused without opening it."""
     try:
-        facts = os.stat(path)
+        facts = path.stat()
     except OSError as error:
         raise BagtagError(_reason(path, error)) from error
     if stat.S_ISREG(facts.st_mode):
@@ -30,19 +30,11 @@ def check_regular_file(path: Path) -> os.stat_result:
     raise BagtagError(f"{path.name} is {kind}, not a file; it was not opened.")
 
 
-def is_regular_file(path: Path) -> bool:
-    """Return whether a path leads to a regular file."""
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
 def _reason(path: Path, error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return f"{path.name} is a link that leads back to itself; remove it, or link the file again."
     if isinstance(error, FileNotFoundError) and path.is_symlink():
-        return f"{path.name} is a link to {os.readlink(path)!r}, which is not there; link the file again."
+        return f"{path.name} is a link to {str(path.readlink())!r}, which is not there; link the file again."
     if isinstance(error, FileNotFoundError):
         return f"{path.name} is not there any more; bring it back to {path}, or take it out of the project."
     return f"{path.name} cannot be read: {error.strerror or error}. Check {path}."

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from miml_core.errors import BagtagError
+from miml_core.project.own_folders import own_folder
 
 FOLDER = "backups"
 N_DAILY = 7
@@ -44,25 +45,17 @@ class Backup:
     size: int
 
 
-def own_folder(project: Path) -> Path:
+def make_folder(project: Path) -> Path:
     """Return the backups folder of a project, made if needed; refuse one that leads out of the project."""
-    folder = project / FOLDER
     try:
-        with suppress(FileExistsError):
-            folder.mkdir()
-        is_own = stat.S_ISDIR(folder.lstat().st_mode)
+        return own_folder(project, FOLDER)
     except OSError as error:
-        raise BagtagError(f"The folder {str(folder)!r} cannot be made: {error.strerror or error}.") from error
-    if not is_own:
-        raise BagtagError(
-            f"{str(folder)!r} is a link or a file, so no backup is written there. Move it away; Bagtag makes a folder."
-        )
-    return folder
+        raise BagtagError(f"The folder {str(project / FOLDER)!r} cannot be made: {error.strerror or error}.") from error
 
 
 def new_path(project: Path, kind: str, extension: str = ".db") -> Path:
     """Return a path in the backups folder that nothing has yet, named by what it is for and the time."""
-    folder, stamp = own_folder(project), time.strftime("%Y-%m-%d-%H%M%S")
+    folder, stamp = make_folder(project), time.strftime("%Y-%m-%d-%H%M%S")
     names = (f"{kind}-{stamp}{'' if number == 1 else f'-{number}'}{extension}" for number in range(1, 10_000))
     return next(folder / name for name in names if not os.path.lexists(folder / name))
 

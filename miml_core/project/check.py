@@ -15,7 +15,17 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, Connection, Integer, cast, delete, func, insert, select, text
 
 from miml_core.errors import BagtagError
-from miml_core.project import backups, counters, jobs, media, review_lines, revisions, runs, settings
+from miml_core.project import (
+    backups,
+    counters,
+    jobs,
+    media_access,
+    media_state,
+    review_lines,
+    revisions,
+    runs,
+    settings,
+)
 from miml_core.project.database_file import DATABASE
 from miml_core.project.kept_aside import KeptAside
 from miml_core.project.own_folders import find_own_folder
@@ -126,11 +136,26 @@ def _remember_lost_file(connection: Connection, bag_id: int) -> None:
 
 
 def _files(store: Store) -> Iterator[Finding]:
-    if media.refresh_missing(store):
-        with store.read() as connection:
-            gone = connection.execute(select(media_table.c.path).where(media_table.c.missing)).scalars()
-            for path in gone:
-                yield Problem("missing", f"The file {path!r} is missing; show Bagtag its new folder.", False), None
+    media_state.refresh(store)
+    with store.read() as connection:
+        rows = connection.execute(select(media_table.c.path, media_state.STORED_STATE.label("state"))).all()
+    for path, state in rows:
+        if state == media_state.MISSING:
+            yield Problem("missing", f"The file {path!r} is missing; show Bagtag its new folder.", False), None
+        if state == media_state.CHANGED:
+            sentence = (
+                f"The file {path!r} has changed since it was added. Put the original back, or accept the new file with "
+                "`check --accept-changed` or on the Library page."
+            )
+            yield Problem("changed", sentence, False), None
+    for blocked in media_access.blocked_folders(store):
+        sentence = f"{blocked.n_files} files of this project lie in {blocked.folder!r}, "
+        sentence += (
+            "which was not chosen on this computer. Allow it with `check --allow`, or on the Library page."
+            if blocked.may_be_allowed
+            else "a folder of the system; they are not opened."
+        )
+        yield Problem("not-allowed", sentence, False), None
 
 
 def _labels(store: Store) -> Iterator[Finding]:

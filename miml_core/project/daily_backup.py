@@ -67,7 +67,7 @@ class DailyBackup:
             if not path.exists():
                 if not self._claim():
                     return
-                backups.own_folder(self._store.folder)
+                backups.make_folder(self._store.folder)
                 self._store.copy_to(path, gentle=True)
                 backups.prune(self._store.folder)
             midnight = datetime.now().replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

@@ -7,7 +7,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from miml_core.project import acts, check, classes, listing, media, revisions, settings, tag_table
+from miml_core.project import (
+    acts,
+    check,
+    classes,
+    listing,
+    media,
+    media_access,
+    media_changes,
+    media_state,
+    revisions,
+    settings,
+    tag_table,
+)
+from miml_core.project.media_access import BlockedFolder
+from miml_core.project.media_changes import Accepted
 from miml_core.project.rows import Bag, BagPage, Class, EditResult, Medium, News, Problem, Progress, TagImport
 from miml_core.project.store import Store
 
@@ -15,7 +29,16 @@ if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
 
 BagFilter = Literal[
-    "all", "untagged", "unfinished", "finished", "unreviewed", "unsegmented", "error", "missing", "empty"
+    "all",
+    "untagged",
+    "unfinished",
+    "finished",
+    "unreviewed",
+    "unsegmented",
+    "error",
+    "missing",
+    "changed file",
+    "empty",
 ]
 BagSort = Literal["added", "name", "time", "duration", "progress", "changed", "doubt"]
 
@@ -105,13 +128,29 @@ class LibraryDesk:
             return media.all_media(connection)
 
     def media_path(self, bag_id: int) -> Path:
-        """Where the bag's file is now; raises `BagtagError` that says how to find it again if it is missing."""
+        """Where the bag's file is now; raises `BagtagError` if it is missing, has changed or may not be used."""
         with self.store.read() as connection:
             return media.path_of_bag(connection, self.store.folder, bag_id)
 
     def refresh_missing(self) -> int:
-        """Look for every file; answers how many are missing."""
-        return media.refresh_missing(self.store)
+        """Look at every file; returns how many are missing."""
+        return media_state.refresh(self.store)["missing"]
+
+    def refresh_media(self, media_ids: Sequence[int], *, seconds: float) -> None:
+        """Look at some files, as far as there is time, so that lists and counts show which are missing or changed."""
+        media_state.refresh(self.store, list(media_ids), seconds=seconds)
+
+    def accept_changed(self, media_ids: Sequence[int] | None = None, *, annotator: str | None = None) -> Accepted:
+        """Accept files that have changed as they are now: their segments are found again by the next segment job."""
+        return media_changes.accept_changed(self.store, self._who(annotator), media_ids)
+
+    def blocked_folders(self) -> list[BlockedFolder]:
+        """Return the folders of media that were not chosen on this computer: their files are not looked at."""
+        return media_access.blocked_folders(self.store)
+
+    def allow_media_folder(self, folder: str | Path) -> None:
+        """Record, outside of the project, that its media below `folder` may be used on this computer."""
+        media_access.allow_folder(self.store.folder, Path(folder))
 
     def relink(self, folder: str | Path) -> list[str]:
         """Find missing files again below `folder`, by name, size and fingerprint; answers the paths found."""

@@ -109,7 +109,7 @@ def describe_bag(project: Store, bag_id: int) -> int:
         is_picture = settings.kind(connection) == "picture"
         used = settings.instance_settings(connection)
         bag = bags.row(connection, bag_id)
-        path = media.path_of_bag(connection, project.folder, bag_id)
+        file = media.file_of_bag(connection, project.folder, bag_id)
         known = set(of_bag(connection, bag_id, key=used.feature_key)[0].tolist())
         wanted = [each for each in segments.regions(connection, bag_id) if each[0] not in known]
     described = {}
@@ -117,11 +117,12 @@ def describe_bag(project: Store, bag_id: int) -> int:
         same = [each for each in wanted if each[2] == grid]
         shapes = [shape for _, shape, _ in same]
         if is_picture:
-            found = describe_picture_regions(path, grid, shapes, used)
+            found = describe_picture_regions(file.path, grid, shapes, used)
         else:
-            found = describe_regions(path, bag.start, bag.end, grid, shapes, used)
+            found = describe_regions(file.path, bag.start, bag.end, grid, shapes, used)
         described.update({each[0]: (each[1].to_bytes(), row) for each, row in zip(same, found)})
     with project.write() as connection:
+        media.check_same_file(connection, project.folder, bag_id, file)
         _add(connection, bag_id, described, used.feature_key)
     return len(described)
 

@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, cast, exists, func, or_, select
 
 from miml_core.errors import BagtagError
-from miml_core.project import revisions, settings
+from miml_core.project import media_state, revisions, settings
 from miml_core.project.errors import Gone
-from miml_core.project.media import real_path
 from miml_core.project.rows import Bag, BagPage, Progress
 from miml_core.project.schema import bags, classes, media, predictions, tags
 
@@ -56,7 +55,7 @@ def ids(
 
 
 def one(connection: Connection, folder: Path, bag_id: int) -> Bag:
-    found = _bags(connection, folder, [bag_id])
+    found = _bags(connection, folder, [bag_id], quick=False)
     if not found:
         raise Gone(f"There is no bag number {bag_id!r} (any more).")
     return found[0]
@@ -75,9 +74,14 @@ def progress(connection: Connection) -> Progress:
             func.total(bags.c.n_reviewed),
         )
     ).one()
-    n_media, n_missing = connection.execute(select(func.count(), func.total(media.c.missing)).select_from(media)).one()
+    state = media_state.STORED_STATE
+    n_media, n_missing, n_changed = connection.execute(
+        select(
+            func.count(), func.total(state == media_state.MISSING), func.total(state == media_state.CHANGED)
+        ).select_from(media)
+    ).one()
     n_predicted = connection.execute(select(func.count()).select_from(predictions)).scalar()
-    return Progress(*(int(number or 0) for number in (n_media, n_missing, *totals, n_predicted)))
+    return Progress(*(int(number or 0) for number in (n_media, n_missing, *totals, n_predicted, n_changed)))
 
 
 def _chosen(
@@ -107,7 +111,8 @@ def _condition(connection: Connection, show: str) -> ColumnElement[bool] | None:
         "unreviewed": bags.c.finished & (bags.c.n_reviewed < bags.c.n_segments),
         "unsegmented": or_(bags.c.segment_key.is_(None), bags.c.segment_key != key),
         "error": bags.c.error.is_not(None),
-        "missing": bags.c.media_id.in_(select(media.c.id).where(media.c.missing)),
+        "missing": bags.c.media_id.in_(select(media.c.id).where(media_state.STORED_STATE == media_state.MISSING)),
+        "changed file": bags.c.media_id.in_(select(media.c.id).where(media_state.STORED_STATE == media_state.CHANGED)),
         "empty": (bags.c.segment_key == key) & (bags.c.n_segments == 0),
     }
     if show not in conditions:
@@ -122,18 +127,23 @@ def _sorted(query: Select[Any], sort: str, descending: bool) -> Select[Any]:
     return query.order_by(column.desc() if descending else column, bags.c.id.desc() if descending else bags.c.id)
 
 
-def _bags(connection: Connection, folder: Path, bag_ids: Sequence[int]) -> list[Bag]:
+def _bags(connection: Connection, folder: Path, bag_ids: Sequence[int], *, quick: bool = True) -> list[Bag]:
     key = settings.segment_key(connection)
-    with_file = select(bags, media.c.path, media.c.fingerprint).join(media, media.c.id == bags.c.media_id)
+    of_file = (media.c.path, media.c.size, media.c.fingerprint, media_state.STORED)
+    with_file = select(bags, *of_file).join(media, media.c.id == bags.c.media_id)
     rows = connection.execute(with_file.where(bags.c.id.in_(bag_ids)))
     tagged: dict[int, dict[int, int]] = {}
     for row in connection.execute(select(tags).where(tags.c.bag_id.in_(bag_ids))):
         tagged.setdefault(row.bag_id, {})[row.class_id] = row.value
-    made = {row.id: _bag(row, folder, tagged.get(row.id, {}), key) for row in rows}
+    made = {}
+    for row in rows:
+        state = media_state.look(folder, row, quick=quick).state
+        made[row.id] = _bag(row, state, tagged.get(row.id, {}), key)
     return [made[bag_id] for bag_id in bag_ids if bag_id in made]
 
 
-def _bag(row: Row[Any], folder: Path, tagged: dict[int, int], key: str) -> Bag:
+def _bag(row: Row[Any], state: media_state.FileState, tagged: dict[int, int], key: str) -> Bag:
+    mark = row.fingerprint[:16] + ("-changed" if state == "changed" else "")  # no picture of the old file is shown
     return Bag(
         id=row.id,
         name=row.name,
@@ -142,7 +152,7 @@ def _bag(row: Row[Any], folder: Path, tagged: dict[int, int], key: str) -> Bag:
         start=row.start,
         end=row.end,
         recorded_at=row.recorded_at,
-        missing=not real_path(folder, row.path).is_file(),
+        missing=state == "missing",
         tags=tagged,
         finished=bool(row.finished),
         rest_unknown=bool(row.rest_unknown),
@@ -151,7 +161,9 @@ def _bag(row: Row[Any], folder: Path, tagged: dict[int, int], key: str) -> Bag:
         segmented=row.segment_key == key,
         error=row.error,
         revision=row.revision,
-        thumbnail_key=f"{row.fingerprint[:16]}-{row.start:.3f}-{row.end:.3f}",
+        thumbnail_key=f"{mark}-{row.start:.3f}-{row.end:.3f}",
         doubt=row.doubt,
         note=row.note,
+        changed=state == "changed",
+        not_allowed=state == "not allowed",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -12,9 +12,13 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from miml_core.errors import BagtagError
-from miml_core.project import bags, revisions, settings
+from miml_core.errors import BagtagError, printable
+from miml_core.media.regular_files import check_regular_file
+from miml_core.project import bags, media_state, revisions, settings
 from miml_core.project.fingerprint import fingerprint
+from miml_core.project.media_access import allow_for_import, blocked_sentence, is_usable
+from miml_core.project.media_access import real_path as real_path
+from miml_core.project.media_state import STORED
 from miml_core.project.rows import Medium
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import media as table
@@ -22,6 +26,9 @@ from miml_core.project.store import DATABASE, Store, folder_of
 
 _MADE_BY_US = ("cache", "runs", "logs", "backups")
 """Folders of a project that hold no media of a person."""
+
+SHORTEST_BAG = 0.1
+"""Seconds."""
 
 Remainder = Literal["keep", "drop", "merge"]
 
@@ -32,6 +39,16 @@ class FileFacts:
 
     medium: dict[str, Any]
     bags: list[dict[str, Any]]
+    note: str = ""
+    """What the person should know of a file that could be read, but is not as its header says."""
+
+
+@dataclass(frozen=True)
+class BagFile:
+    """The file of a bag, and by what it is known."""
+
+    path: Path
+    fingerprint: str
 
 
 def read_file(
@@ -39,11 +56,15 @@ def read_file(
 ) -> FileFacts:
     """Read the headers of a sound or picture file; nothing is stored yet."""
     path = path.absolute()
-    _check_name(path)
+    _check_name(folder, path)
+    if not is_usable(folder, path):
+        raise BagtagError(blocked_sentence(path.name, Path(os.path.realpath(path)), folder) + " Then add it again.")
+    check_regular_file(path)
     try:
         size, mark = fingerprint(path)
     except OSError as error:
         raise BagtagError(f"{path.name!r} cannot be read: {error.strerror or error}.") from error
+    media_state.remember(path, mark)
     medium: dict[str, Any] = {"path": stored_path(folder, path), "size": size, "fingerprint": mark, "missing": False}
     if kind == "picture":
         from miml_core.media.image import image_info
@@ -75,13 +96,14 @@ def read_file(
             }
             for start, end in windows
         ],
+        sound.note,
     )
 
 
 def check_windows(bag_length: float | None, overlap: float) -> None:
     """Refuse lengths into which no recording can be cut."""
-    if bag_length is not None and not 0 < bag_length < math.inf:
-        raise BagtagError(f"A bag must be longer than 0 s, not {bag_length:g} s long.")
+    if bag_length is not None and not SHORTEST_BAG <= bag_length < math.inf:
+        raise BagtagError(f"A bag must be at least {SHORTEST_BAG:g} s long, not {bag_length:g} s.")
     if not 0 <= overlap < (bag_length or math.inf):
         raise BagtagError(f"The overlap must be shorter than the bag, and not {overlap:g} s long.")
 
@@ -93,15 +115,18 @@ def store_file(connection: Connection, facts: FileFacts) -> list[int]:
     """
     medium = facts.medium
     twin = connection.execute(
-        select(table).where(table.c.fingerprint == medium["fingerprint"], table.c.size == medium["size"])
+        select(table, STORED).where(table.c.fingerprint == medium["fingerprint"], table.c.size == medium["size"])
     ).first()
     if twin is not None:
-        if twin.path != medium["path"] and not real_path(folder_of(connection), twin.path).is_file():
+        if twin.path != medium["path"] and media_state.look(folder_of(connection), twin).state != "present":
             _point_to(connection, twin.id, medium["path"])
         return []
     changed = connection.execute(select(table).where(table.c.path == medium["path"])).first()
     if changed is not None:
-        raise BagtagError(f"{medium['path']!r} is already in the project, but the file has changed since it was added.")
+        raise BagtagError(
+            f"{media_state.changed_sentence(changed.path, changed.size, medium['size'])} Put the original back, or "
+            "accept the new file on the Library page or with `python -m miml_core check`, option `--accept-changed`."
+        )
     if medium.get("rate"):
         settings.suit_first_recording(connection, medium["rate"])
     done = connection.execute(insert(table).values(**medium))
@@ -129,6 +154,7 @@ def add_files(
     """Add files now; answers the new bags' ids."""
     check_windows(bag_length, overlap)
     kind = settings.kind(connection)
+    allow_for_import(folder, [Path(path).absolute() for path in paths])
     made: list[int] = []
     for path in paths:
         facts = read_file(folder, Path(path), kind, bag_length=bag_length, overlap=overlap, remainder=remainder)
@@ -142,13 +168,25 @@ def all_media(connection: Connection) -> list[Medium]:
 
 
 def path_of_bag(connection: Connection, folder: Path, bag_id: int) -> Path:
-    """Where the bag's file is; a sentence when it is not there."""
+    """Return where the bag's file is; a sentence when it is not there, has changed or may not be used."""
+    return file_of_bag(connection, folder, bag_id).path
+
+
+def file_of_bag(connection: Connection, folder: Path, bag_id: int) -> BagFile:
+    """Return the bag's file, which is the one that was added; raises as `path_of_bag` does."""
     bag = bags.row(connection, bag_id)
-    stored = connection.execute(select(table.c.path).where(table.c.id == bag.media_id)).scalar_one()
-    path = real_path(folder, stored)
-    if not path.is_file():
-        raise BagtagError(f"The file of {bag.name!r} is not at {str(path)!r} any more; show Bagtag its new folder.")
-    return path
+    medium = connection.execute(select(table, STORED).where(table.c.id == bag.media_id)).one()
+    found = media_state.look(folder, medium)
+    refused = media_state.refusal(found, bag.name, medium, folder)
+    if refused is not None:
+        raise refused
+    return BagFile(found.path, medium.fingerprint)
+
+
+def check_same_file(connection: Connection, folder: Path, bag_id: int, used: BagFile) -> None:
+    """Refuse to store what was found in a file that has been replaced while it was read."""
+    if file_of_bag(connection, folder, bag_id).fingerprint != used.fingerprint:
+        raise BagtagError(f"{used.path.name!r} was replaced while it was read; run the job again.")
 
 
 def stored_path(folder: Path, path: Path) -> str:
@@ -159,17 +197,22 @@ def stored_path(folder: Path, path: Path) -> str:
     return path.as_posix()
 
 
-def real_path(folder: Path, stored: str) -> Path:
-    return Path(os.path.normpath(folder / stored))
+def find_files(
+    paths: Sequence[str | Path],
+    kind: str,
+    *,
+    recursive: bool = True,
+    on_error: Callable[[OSError], None] | None = None,
+) -> Iterator[Path]:
+    """Files of the project's kind among files and folders, in a stable order; hidden ones are left out.
 
-
-def find_files(paths: Sequence[str | Path], kind: str, *, recursive: bool = True) -> Iterator[Path]:
-    """Files of the project's kind among files and folders, in a stable order; hidden ones are left out."""
+    Folders that cannot be read are passed over, after `on_error` was told.
+    """
     suffixes = _suffixes(kind)
     for given in paths:
         path = Path(given)
         if path.is_dir():
-            for folder, names, files in os.walk(path):
+            for folder, names, files in os.walk(path, onerror=on_error):
                 ours = _MADE_BY_US if DATABASE in files else ()
                 kept = sorted(name for name in names if not name.startswith(".") and name not in ours)
                 names[:] = kept if recursive else []
@@ -180,38 +223,28 @@ def find_files(paths: Sequence[str | Path], kind: str, *, recursive: bool = True
             yield path
 
 
-def refresh_missing(store: Store) -> int:
-    """Look for every file and remember which are missing; answers how many."""
-    with store.read() as connection:
-        rows = connection.execute(select(table.c.id, table.c.path, table.c.missing)).all()
-    seen = {row.id: not real_path(store.folder, row.path).is_file() for row in rows}
-    changed = [row.id for row in rows if seen[row.id] != bool(row.missing)]
-    if changed:
-        with store.write() as connection:
-            for medium_id in changed:
-                connection.execute(update(table).where(table.c.id == medium_id).values(missing=seen[medium_id]))
-            affected = connection.execute(select(bags_table.c.id).where(bags_table.c.media_id.in_(changed))).scalars()
-            revisions.advance(connection, changed_topics=["media"], changed_bags=list(affected))
-    return sum(seen.values())
-
-
 def relink(store: Store, folder: Path) -> list[str]:
-    """Find missing files below `folder`, first by name, then by size; only equal fingerprints count."""
+    """Find missing and changed files below `folder`, first by name, then by size; only equal fingerprints count."""
     if not folder.is_dir():
         raise BagtagError(f"There is no folder {str(folder)!r}.")
-    refresh_missing(store)
+    allow_for_import(store.folder, [folder.absolute()])
+    media_state.refresh(store)
     with store.read() as connection:
         kind = settings.kind(connection)
-        missing = connection.execute(select(table).where(table.c.missing)).all()
-    sizes = {row.size for row in missing}
-    candidates = [path for path in find_files([folder], kind) if path.stat().st_size in sizes]
+        lost = connection.execute(select(table).where(media_state.STORED_STATE != media_state.PRESENT)).all()
+    sizes = {row.size for row in lost}
+    candidates = []
+    for path in find_files([folder.absolute()], kind):
+        if path.is_file() and is_usable(store.folder, path) and path.stat().st_size in sizes:
+            candidates.append(path)
     found: list[str] = []
-    for row in missing:
+    for row in lost:
         name = Path(row.path).name
         for path in sorted(candidates, key=lambda path: path.name != name):
             if path.stat().st_size == row.size and fingerprint(path) == (row.size, row.fingerprint):
+                _check_name(store.folder, path)
                 with store.write() as connection:
-                    _point_to(connection, row.id, stored_path(store.folder, path.absolute()))
+                    _point_to(connection, row.id, stored_path(store.folder, path))
                 found.append(str(path))
                 break
     return found
@@ -233,11 +266,12 @@ def _suffixes(kind: str) -> tuple[str, ...]:
     return SOUND_SUFFIXES
 
 
-def _check_name(path: Path) -> None:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise BagtagError(f"The name of {path.name!a} is not valid text; rename the file to add it.") from None
+def _check_name(folder: Path, path: Path) -> None:
+    """The project keeps paths as text, so a name that is not valid UTF-8 has no place in it."""
+    stored = stored_path(folder, path)
+    if printable(stored) != stored:
+        what = "file" if printable(path.name) != path.name else "folder"
+        raise BagtagError(f"The name of {printable(path)!r} is not valid text (UTF-8); rename the {what} to add it.")
 
 
 def _clock(seconds: float) -> str:

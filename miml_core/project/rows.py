@@ -84,6 +84,10 @@ class Bag:
     doubt: float | None
     """1 - the least sure prediction of its unreviewed segments; None when nothing is predicted."""
     note: str = ""
+    changed: bool = False
+    """The file is another one than was added."""
+    not_allowed: bool = False
+    """The file lies in a folder that was not chosen on this computer, and was not looked at."""
 
     @property
     def duration(self) -> float:
@@ -119,6 +123,8 @@ class Progress:
     n_segments: int
     n_reviewed: int
     n_predicted: int
+    n_changed: int = 0
+    """Files that are others than were added, as last seen."""
 
 
 @dataclass(frozen=True)

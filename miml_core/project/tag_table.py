@@ -13,7 +13,7 @@ from miml_core.errors import BagtagError
 from miml_core.exchange.tags_csv import TagRow, read_tags
 from miml_core.project import acts, classes
 from miml_core.project.errors import Busy
-from miml_core.project.media import real_path
+from miml_core.project.media_access import real_path
 from miml_core.project.rows import TagImport
 from miml_core.project.schema import bags, media
 from miml_core.project.store import Store

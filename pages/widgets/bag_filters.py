@@ -19,6 +19,7 @@ SHOWN = {
     "empty": "No segment found",
     "error": "Has a job error",
     "missing": "File is missing",
+    "changed file": "File has changed",
 }
 SORTED = {
     "added": "as added",

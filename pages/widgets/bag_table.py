@@ -73,10 +73,14 @@ def state_of(bag: Bag) -> str:
     """The one thing to know about a bag, the most pressing first."""
     if bag.missing:
         return "File is missing"
+    if bag.changed:
+        return "File has changed"
+    if bag.not_allowed:
+        return "Folder not allowed yet"
     if bag.error:
         return f"Error: {bag.error}"
     if not bag.segmented:
-        return "Segments of other settings" if bag.n_segments else "Segments to be found"
+        return "Segments out of date" if bag.n_segments else "Segments to be found"
     if bag.finished and not bag.n_segments:
         return "Tagged, no segment found"
     if not bag.finished:

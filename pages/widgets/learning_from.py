@@ -58,6 +58,11 @@ def warnings(project: Project, progress: Progress, used: list[Class]) -> list[st
         found.append(f"{behind} not segmented with the settings of today.")
     if progress.n_missing:
         found.append(f"{count(progress.n_missing, 'file')} missing; what was found in them before is still used.")
+    if progress.n_changed:
+        found.append(
+            f"{count(progress.n_changed, 'file')} changed since added; what was found before is still used. "
+            "The library says what to do."
+        )
     if progress.n_tagged < 10:
         found.append("Fewer than ten bags are tagged: good for a first look, not for counting.")
     return found

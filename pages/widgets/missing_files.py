@@ -1,4 +1,4 @@
-"""Files that are not where they were, and how to find them again."""
+"""Files that are not where they were, have changed or may not be read yet, and what to do about them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,63 @@ import streamlit as st
 from miml_core.project import Project
 from pages.widgets.folder_chooser import folder_chooser
 from pages.widgets.sure_button import sure_button
-from pages.widgets.words import count
+from pages.widgets.words import count, plain
+
+_MOST_NAMED = 3
 
 
 def missing_files(project: Project) -> None:
-    """Nothing while all files are there; else a sentence and a way to look for them elsewhere."""
-    missing = project.progress().n_missing
-    if not missing:
-        return
+    """Nothing while all files are there; else what is wrong with which files, and buttons that help."""
+    progress = project.progress()
+    _not_allowed(project)
+    if progress.n_changed:
+        _changed(project, progress.n_changed)
+    if progress.n_missing:
+        _missing(project, progress.n_missing)
+
+
+def _not_allowed(project: Project) -> None:
+    for number, blocked in enumerate(project.blocked_folders()):
+        files = count(blocked.n_files, "file")
+        with st.container(border=True, key=f"blocked-{number}"):
+            where = f":orange[:material/lock:] **{files} of this project in {plain(blocked.folder)}**"
+            if not blocked.may_be_allowed:
+                st.markdown(f"{where}, a folder of the system. Such files are not opened.")
+                continue
+            st.markdown(
+                f"{where}, which was not chosen on this computer. Bagtag has not looked at this folder. "
+                "Allow it if you know where this project comes from."
+            )
+            sure_button(
+                f"Allow {plain(blocked.folder)}",
+                lambda folder=blocked.folder: project.allow_media_folder(folder),
+                key=f"blocked.allow.{blocked.folder}",
+                icon=":material/lock_open:",
+            )
+
+
+def _changed(project: Project, n_changed: int) -> None:
+    named = project.list_bags(show="changed file", limit=20).bags
+    names = list(dict.fromkeys(plain(Path(bag.path).name) for bag in named))
+    more = " …" if n_changed > _MOST_NAMED else ""
+    with st.container(border=True, key="changed-files"):
+        have = "has" if n_changed == 1 else "have"
+        st.markdown(
+            f":orange[:material/sync_problem:] **{count(n_changed, 'file')} {have} changed since added:** "
+            f"{', '.join(names[:_MOST_NAMED])}{more}. Tags and segments are kept. Put the original back, or accept the "
+            "file as it is now: its segments are then out of date, and are found again on the Segment page."
+        )
+        with st.container(horizontal=True):
+            sure_button("Look again", project.refresh_missing, key="changed.look", icon=":material/refresh:")
+            sure_button(
+                "Accept as they are now" if n_changed > 1 else "Accept as it is now",
+                lambda: _accept(project),
+                key="changed.accept",
+                icon=":material/published_with_changes:",
+            )
+
+
+def _missing(project: Project, missing: int) -> None:
     with st.container(border=True):
         were = "it was" if missing == 1 else "they were"
         st.markdown(
@@ -35,6 +84,13 @@ def missing_files(project: Project) -> None:
                 icon=":material/travel_explore:",
                 disabled=folder is None,
             )
+
+
+def _accept(project: Project) -> None:
+    accepted = project.accept_changed()
+    st.toast(f"Accepted {count(len(accepted.paths), 'file')} as found now.", icon=":material/check_circle:")
+    for note in accepted.notes[:_MOST_NAMED]:
+        st.toast(plain(note), icon=":material/info:", duration="long")
 
 
 def _relink(project: Project, folder: Path | None) -> None:

@@ -33,6 +33,8 @@ def thumbnails(project: Project, bags: Sequence[Bag]) -> tuple[dict[int, str], b
     for bag in bags:
         file = folder / f"{bag.id}-{_safe(bag.thumbnail_key)}.jpg"
         if not file.exists():
+            if bag.missing or bag.changed or bag.not_allowed:
+                continue  # not kept: the file may come back
             if time.monotonic() > until:
                 complete = False
                 continue
@@ -45,8 +47,6 @@ def thumbnails(project: Project, bags: Sequence[Bag]) -> tuple[dict[int, str], b
 
 def _make(project: Project, bag: Bag) -> bytes:
     """The JPEG of one bag; nothing when its file cannot be read, which the list says in its own column."""
-    if bag.missing:
-        return b""
     try:
         path = project.media_path(bag.id)
         return _of_sound(project, path, bag) if project.kind == "sound" else _of_picture(path)

@@ -1,4 +1,4 @@
-"""Sound files that were not finished, or whose headers are wrong: read as far as they go, or refused with a sentence."""
+"""Sound files that were not finished, or whose headers are wrong: read as far as they go, or refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The library's table, filters, classes and files."""
 
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from pages.widgets.bag_table import state_of
 from pages.widgets.class_editor import free_keys
 from pages.widgets.thumbnails import thumbnails
+from pages.widgets.words import plain
 from tests.pages.conftest import press, texts
 
 
@@ -83,9 +85,11 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
     ("facts", "said"),
     [
         ({"missing": True, "error": "x"}, "File is missing"),
+        ({"changed": True, "error": "x"}, "File has changed"),
+        ({"not_allowed": True}, "Folder not allowed yet"),
         ({"error": "it is damaged"}, "Error: it is damaged"),
         ({"segmented": False, "n_segments": 0}, "Segments to be found"),
-        ({"segmented": False}, "Segments of other settings"),
+        ({"segmented": False}, "Segments out of date"),
         ({}, "To be tagged"),
         ({"tags": {1: 1}}, "Tagging begun"),
         ({"finished": True}, "Tagged"),
@@ -94,8 +98,8 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
     ],
 )
 def test_the_most_pressing_thing_is_said_of_a_bag(facts, said):
-    usual = {"missing": False, "error": None, "segmented": True, "finished": False, "tags": {}}
-    usual |= {"n_segments": 3, "n_reviewed": 0}
+    usual = {"missing": False, "changed": False, "not_allowed": False, "error": None, "tags": {}}
+    usual |= {"segmented": True, "finished": False, "n_segments": 3, "n_reviewed": 0}
     assert state_of(SimpleNamespace(**usual | facts)) == said
 
 
@@ -113,3 +117,38 @@ def test_a_file_that_cannot_be_read_has_no_thumbnail_and_does_not_stop_the_page(
     project.media_path(bags[0].id).write_bytes(b"no sound at all")
     found, complete = thumbnails(project, bags)
     assert complete and set(found) == {bag.id for bag in bags[1:]}
+
+
+def test_a_changed_file_is_shown_and_can_be_accepted(project, show):
+    path = project.media_path(project.bag_ids()[1])
+    path.write_bytes(path.read_bytes()[:-20_000])
+    app = show(project)
+    assert "1 file has changed since added" in texts(app) and "not where" not in texts(app)
+    assert table(app)["state"][1] == "File has changed"
+    press(app, "Accept as it is now")
+    assert "changed since added" not in texts(app)
+    assert table(app)["state"][1] == "Segments out of date"
+
+
+def test_a_folder_not_chosen_here_is_shown_and_can_be_allowed(project, show, tmp_path, monkeypatch):
+    far = tmp_path / "disk" / "2024"
+    far.mkdir(parents=True)
+    for path in {project.media_path(bag_id) for bag_id in project.bag_ids()}:
+        shutil.move(path, far / path.name)
+    project.relink(far)
+    monkeypatch.setenv("BAGTAG_STATE", str(tmp_path / "another installation"))
+    app = show(project)
+    assert "4 files of this project in" in texts(app) and plain(str(far)) in texts(app)
+    assert set(table(app)["state"]) == {"Folder not allowed yet"}
+    press(app, f"Allow {plain(str(far))}")
+    assert "not chosen on this computer" not in texts(app)
+    assert "Folder not allowed yet" not in set(table(app)["state"])
+
+
+def test_the_picture_of_a_file_comes_back_with_it(project):
+    bags = project.list_bags().bags
+    path = project.media_path(bags[0].id)
+    path.rename(path.with_suffix(".away"))
+    assert set(thumbnails(project, project.list_bags().bags)[0]) == {bag.id for bag in bags[1:]}
+    path.with_suffix(".away").rename(path)
+    assert set(thumbnails(project, project.list_bags().bags)[0]) == {bag.id for bag in bags}

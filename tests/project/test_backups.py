@@ -150,7 +150,7 @@ def test_the_first_write_of_a_day_makes_a_backup(small: Project) -> None:
 
 
 def test_seven_daily_backups_and_ten_others_are_kept(small: Project) -> None:
-    folder = backups.own_folder(small.folder)
+    folder = backups.make_folder(small.folder)
     for day in range(1, 10):
         (folder / f"daily-2020-01-0{day}.db").write_bytes(b"")
     for second in range(15):

@@ -295,7 +295,7 @@ def test_jobs_that_cannot_be_done_say_why(project: Project, forked: Forked) -> N
         ("import", {"paths": []}, "a list of files and folders"),
         ("import", {"paths": ["a\0b"]}, "a list of files and folders"),
         ("import", {"paths": "recordings"}, "a list of files and folders"),
-        ("import", {"paths": ["/"], "bag_length": 0.0}, "A bag must"),
+        ("import", {"paths": ["/"], "bag_length": 0.0}, "at least 0.1 s"),
         ("import", {"paths": ["/"], "bag_length": 1.0, "overlap": 1.0}, "shorter than the bag"),
         ("segment", {"processes": 10**9}, "from 1 to 256"),
         ("segment", {"bags": ["1; DROP TABLE bags"]}, "numbers of bags"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from miml_core.errors import BagtagError
+from miml_core.errors import BagtagError, printable
 from miml_core.exchange.marking import is_marked
-from miml_core.project import media, settings
+from miml_core.project import media, media_access, media_state, settings
 from miml_core.project.job_context import JobContext
 
 _FILES_AT_ONCE = 50
+_MOST_NOTES = 1000
+"""Kept in the job's result; the log has all of them."""
 
 
 def run(context: JobContext) -> dict[str, Any]:
@@ -21,15 +23,22 @@ def run(context: JobContext) -> dict[str, Any]:
     context.report(0, 0, "looking for files")
     given = [Path(path) for path in params["paths"]]
     for path in given:
-        if not path.exists():
-            raise BagtagError(f"There is no file or folder {str(path)!r}.")
-    found = list(media.find_files(given, kind, recursive=params.get("recursive", True)))
+        if not _exists(path):
+            raise BagtagError(f"There is no file or folder {printable(path)!r}.")
+    media_access.allow_for_import(context.store.folder, given)
+    unread: list[OSError] = []
+    found = list(media.find_files(given, kind, recursive=params.get("recursive", True), on_error=unread.append))
+    for error in unread:
+        reason = f"The folder cannot be read: {error.strerror or error}. Check who may open it."
+        context.fail(printable(error.filename or ""), reason)
     files = [path for path in found if not is_marked(path)]
     n_exports = len(found) - len(files)
     left_out = f"; {n_exports} pictures were left out because an export of Bagtag wrote them" if n_exports else ""
     if not files:
-        raise BagtagError(f"There are no {kind} files in {', '.join(repr(str(path)) for path in given)}{left_out}.")
+        places = ", ".join(repr(printable(path)) for path in given)
+        raise BagtagError(f"There are no {kind} files in {places}{left_out}.")
     added, known = 0, 0
+    notes: list[dict[str, str]] = []
     batch: list[tuple[Path, media.FileFacts]] = []
     for number, path in enumerate(files, start=1):
         try:
@@ -43,19 +52,33 @@ def run(context: JobContext) -> dict[str, Any]:
             )
             batch.append((path, facts))
         except BagtagError as error:
-            context.fail(str(path), str(error))
+            context.fail(printable(path), str(error))
         if len(batch) == _FILES_AT_ONCE or number == len(files):
-            new, old = _store(context, batch)
+            new, old = _store(context, batch, notes)
             added, known, batch = added + new, known + old, []
-        context.report(number, len(files), f"reading {path.name}")
+        context.report(number, len(files), f"reading {printable(path.name)}")
+    media_state.save(context.store)
     message = f"{added} bags from {len(files)} files" + (f", {known} files were already there" if known else "")
+    message += left_out
+    if notes:
+        message += f"; {len(notes)} {'has' if len(notes) == 1 else 'have'} a note (see the job's log)"
     counts = {"bags": added, "files": len(files), "known": known, "exports": n_exports}
-    return {"message": message + left_out, **counts}
+    return {"message": message, **counts, "notes": notes[:_MOST_NOTES]}
 
 
-def _store(context: JobContext, batch: list[tuple[Path, media.FileFacts]]) -> tuple[int, int]:
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise BagtagError(f"{printable(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _store(
+    context: JobContext, batch: list[tuple[Path, media.FileFacts]], notes: list[dict[str, str]]
+) -> tuple[int, int]:
     added, known = 0, 0
     refused: list[tuple[Path, str]] = []
+    told: list[dict[str, str]] = []
     with context.store.write() as connection:
         for path, facts in batch:
             try:
@@ -65,6 +88,11 @@ def _store(context: JobContext, batch: list[tuple[Path, media.FileFacts]]) -> tu
                 continue
             added += len(made)
             known += not made
+            if facts.note and made:
+                told.append({"item": printable(path), "note": facts.note})
     for path, reason in refused:
-        context.fail(str(path), reason)
+        context.fail(printable(path), reason)
+    for note in told:
+        context.tell(note["note"])
+    notes.extend(told)
     return added, known

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, select, update
 
 from miml_core.errors import BagtagError
 from miml_core.project import jobs, media, resegment, settings
+from miml_core.project.errors import Gone
 from miml_core.project.job_context import JobContext
 from miml_core.project.schema import bags as bags_table
 from miml_core.project.tasks import describing
@@ -46,9 +47,10 @@ def run(context: JobContext) -> dict[str, Any]:
     total = len(chosen)
     context.report(total - len(chosen_rows), total, "finding segments")
     done, n_bags, n_segments = total - len(chosen_rows), 0, 0
-    batch = _Batch(context, used)
+    files: dict[int, media.BagFile] = {}
+    batch = _Batch(context, used, files)
     try:
-        for bag, found in _search(context, chosen_rows, kind, used):
+        for bag, found in _search(context, chosen_rows, kind, used, files):
             done += 1
             if isinstance(found, str):
                 context.fail(bag.name, found, bag.id)
@@ -91,11 +93,15 @@ def _still_to_do(context: JobContext, chosen: list[int], key: str) -> list[Row[A
 
 
 def _search(
-    context: JobContext, rows: list[Row[Any]], kind: str, used: InstanceSettings
+    context: JobContext,
+    rows: list[Row[Any]],
+    kind: str,
+    used: InstanceSettings,
+    files: dict[int, media.BagFile],
 ) -> Iterator[tuple[Row[Any], Instances | str]]:
     """Each bag with its segments, or with the reason why there are none, in whatever order they are ready."""
     processes = int(context.params.get("processes") or os.cpu_count() or 1)
-    tasks = _tasks(context, rows, kind, used)
+    tasks = _tasks(context, rows, kind, used, files)
     began = time.monotonic()
     for done, (row, arguments) in enumerate(tasks):
         context.check()
@@ -149,16 +155,21 @@ def _ready(
 
 
 def _tasks(
-    context: JobContext, rows: list[Row[Any]], kind: str, used: InstanceSettings
+    context: JobContext,
+    rows: list[Row[Any]],
+    kind: str,
+    used: InstanceSettings,
+    files: dict[int, media.BagFile],
 ) -> Iterator[tuple[Row[Any], Arguments | str]]:
+    """What is to be done for each bag; `files` gets the file that is read for it."""
     for row in rows:
         try:
             with context.store.read() as connection:
-                path = media.path_of_bag(connection, context.store.folder, row.id)
+                files[row.id] = media.file_of_bag(connection, context.store.folder, row.id)
         except BagtagError as error:
             yield row, str(error)
             continue
-        yield row, (path, row.start, row.end, kind, used.within(context.store.folder))
+        yield row, (files[row.id].path, row.start, row.end, kind, used.within(context.store.folder))
 
 
 def _work(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances | str:
@@ -174,8 +185,8 @@ def _work(path: Path, start: float, end: float, kind: str, used: InstanceSetting
 class _Batch:
     """Bags found but not stored yet: some at a time, since every commit waits for the disk, but never for long."""
 
-    def __init__(self, context: JobContext, used: InstanceSettings) -> None:
-        self._context, self._used = context, used
+    def __init__(self, context: JobContext, used: InstanceSettings, files: dict[int, media.BagFile]) -> None:
+        self._context, self._used, self._files = context, used, files
         self._found: list[tuple[int, Instances]] = []
         self._since = time.monotonic()
 
@@ -185,8 +196,19 @@ class _Batch:
             self.store()
 
     def store(self) -> None:
+        refused: list[tuple[int, media.BagFile, str]] = []
         if self._found:
             with self._context.store.write() as connection:
                 for bag_id, found in self._found:
+                    file = self._files.pop(bag_id)
+                    try:
+                        media.check_same_file(connection, self._context.store.folder, bag_id, file)
+                    except Gone:
+                        raise
+                    except BagtagError as error:
+                        refused.append((bag_id, file, str(error)))
+                        continue
                     resegment.store_in(connection, bag_id, found, self._used)
+        for bag_id, file, reason in refused:
+            self._context.fail(file.path.name, reason, bag_id)
         self._found, self._since = [], time.monotonic()
