@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from miml_core.errors import BagtagError
 from miml_core.project import bags, classes, corrections, history, revisions, shapes, tags
@@ -51,6 +51,11 @@ ACTS: dict[str, Act] = {
 }
 
 
+_STORED_RESULT = select(edits.c.result).where(
+    edits.c.nonce == bindparam("screen"), edits.c.number == bindparam("edit")
+)
+_INSERT_EDIT = insert(edits)
+
 _LOOK_BACK = 500
 """How many later acts are looked at to tell a person what they overtook."""
 
@@ -70,16 +75,13 @@ def apply_edit(
     if not isinstance(act, dict) or not isinstance(act.get("act"), str):
         raise BagtagError("An edit must say which act it is.")
     with store.write() as connection:
-        stored = connection.execute(
-            select(edits.c.result).where(edits.c.nonce == nonce, edits.c.number == number)
-        ).scalar()
+        stored = connection.execute(_STORED_RESULT, {"screen": nonce, "edit": number}).scalar()
         if stored is not None:
             return replace(EditResult(**json.loads(stored)), repeated=True)
         named = _resolve(connection, nonce, {key: value for key, value in act.items() if key != "act"})
         result = _perform(connection, act["act"], named, annotator, seen, nonce)
-        connection.execute(
-            insert(edits).values(nonce=nonce, number=number, result=json.dumps(asdict(result)), at=time.time())
-        )
+        row = {"nonce": nonce, "number": number, "result": json.dumps(asdict(result)), "at": time.time()}
+        connection.execute(_INSERT_EDIT, row)
         return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, Row, bindparam, delete, func, select
 
 from miml_core.project import settings
 from miml_core.project.changes import Changes
@@ -12,13 +12,14 @@ from miml_core.project.errors import Gone, NeedsConfirmation
 from miml_core.project.schema import bag_predictions, bags, features, media, predictions, segments, tags, verdicts
 
 _LARGEST_ID = 2**63
+_ONE = select(bags).where(bags.c.id == bindparam("bag"))
 
 
 def row(connection: Connection, bag_id: Any) -> Row[Any]:
     """One bag; raises `Gone` when there is none."""
     found = None
     if isinstance(bag_id, int) and 0 < bag_id < _LARGEST_ID:
-        found = connection.execute(select(bags).where(bags.c.id == bag_id)).first()
+        found = connection.execute(_ONE, {"bag": bag_id}).first()
     if found is None:
         raise Gone(f"There is no bag number {bag_id!r} (any more).")
     return found

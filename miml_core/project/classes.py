@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, exists, func, select
+from sqlalchemy import Column, Connection, Row, bindparam, exists, func, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
@@ -20,6 +20,8 @@ from miml_core.project.schema import classes as table
 _FIELDS = ("name", "colour", "shortcut", "scientific_name", "note")
 _LIVE = table.c.merged_into.is_(None) & ~table.c.removed
 _LONGEST_NAME = 200
+_ONE = select(table).where(table.c.id == bindparam("class"), _LIVE)
+_ALIASES = select(table.c.id, table.c.merged_into, table.c.removed)
 
 # reading
 
@@ -58,7 +60,7 @@ def row(connection: Connection, class_id: Any) -> Row[Any]:
     """One class that is in use; raises `Gone` otherwise."""
     found = None
     if isinstance(class_id, int):
-        found = connection.execute(select(table).where(table.c.id == class_id, _LIVE)).first()
+        found = connection.execute(_ONE, {"class": class_id}).first()
     if found is None:
         raise Gone(f"There is no class number {class_id!r} (any more).")
     return found
@@ -66,7 +68,7 @@ def row(connection: Connection, class_id: Any) -> Row[Any]:
 
 def aliases(connection: Connection) -> dict[int, int]:
     """Every class ever made -> the class it is now; a removed one is the background."""
-    rows = {row.id: row for row in connection.execute(select(table.c.id, table.c.merged_into, table.c.removed))}
+    rows = {row.id: row for row in connection.execute(_ALIASES)}
     found = {BACKGROUND: BACKGROUND}
     for class_id, each in rows.items():
         while each.merged_into is not None:

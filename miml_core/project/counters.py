@@ -36,21 +36,27 @@ _WRONG = f"""
 _NOT_EXACT = "UPDATE features SET exact = 0"
 _SOME = "IN (SELECT value FROM json_each(:bags))"
 
+# Built once: building a statement takes longer than running it, and every edit runs these.
+_REVIEWED_OF_SOME = text(f"{_REVIEWED} WHERE bag_id {_SOME}")
+_CONTRADICTION_OF_SOME = text(f"{_CONTRADICTION} WHERE bag_id {_SOME}")
+_NOT_EXACT_OF_SOME = text(f"{_NOT_EXACT} WHERE bag_id {_SOME}")
+_OF_SOME_BAGS = text(f"{_OF_BAG} WHERE id {_SOME}")
+
 
 def refresh(connection: Connection, bag_ids: Sequence[int], *, shapes_changed: bool = False) -> None:
     """Bring the numbers of some bags up to date after an act or a job."""
     chosen = {"bags": json.dumps([int(bag) for bag in bag_ids])}
-    connection.execute(text(f"{_REVIEWED} WHERE bag_id {_SOME}"), chosen)
-    connection.execute(text(f"{_CONTRADICTION} WHERE bag_id {_SOME}"), chosen)
+    connection.execute(_REVIEWED_OF_SOME, chosen)
+    connection.execute(_CONTRADICTION_OF_SOME, chosen)
     if shapes_changed:
-        connection.execute(text(f"{_NOT_EXACT} WHERE bag_id {_SOME}"), chosen)
+        connection.execute(_NOT_EXACT_OF_SOME, chosen)
     refresh_bags(connection, bag_ids)
 
 
 def refresh_bags(connection: Connection, bag_ids: Iterable[int]) -> None:
     """Only the numbers beside the bags, when those of their segments are known to be right."""
     chosen = {"bags": json.dumps([int(bag) for bag in bag_ids])}
-    connection.execute(text(f"{_OF_BAG} WHERE id {_SOME}"), chosen)
+    connection.execute(_OF_SOME_BAGS, chosen)
 
 
 def refresh_all(connection: Connection) -> None:

@@ -18,6 +18,8 @@ from miml_core.project.rows import EditResult, HistoryEntry
 from miml_core.project.schema import bags, history
 from miml_core.project.store import Store
 
+_INSERT = insert(history)
+
 
 def record(
     connection: Connection,
@@ -36,21 +38,20 @@ def record(
     invariants.check(connection, touched_bags)
     revision = changes.finish()
     bag_id = bag_id if bag_id is not None or len(touched_bags) != 1 else touched_bags[0]
-    done = connection.execute(
-        insert(history).values(
-            at=time.time(),
-            annotator=annotator,
-            act=act,
-            kind=kind,
-            bag_id=bag_id,
-            sentence=sentence,
-            changes=changes.to_json(),
-            target=target,
-            undone=False,
-            revision=revision,
-            nonce=nonce,
-        )
-    )
+    entry = {
+        "at": time.time(),
+        "annotator": annotator,
+        "act": act,
+        "kind": kind,
+        "bag_id": bag_id,
+        "sentence": sentence,
+        "changes": changes.to_json(),
+        "target": target,
+        "undone": False,
+        "revision": revision,
+        "nonce": nonce,
+    }
+    done = connection.execute(_INSERT, entry)
     assert done.inserted_primary_key is not None
     return EditResult(
         revision,

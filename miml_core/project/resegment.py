@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from miml_core.errors import BagtagError
 from miml_core.project import bags, counters, features, history, revisions, segments, settings
@@ -27,7 +27,7 @@ from miml_core.project.store import Store
 
 if TYPE_CHECKING:
     from miml_core.instances import Instances, InstanceSettings
-    from miml_core.segments.regions import Region
+    from miml_core.media.grid import Grid
 
 _SAME = 0.5
 """IoU from which an old and a new segment are the same one, after re-segmenting."""
@@ -63,10 +63,10 @@ def store_in(connection: Connection, bag_id: int, instances: Instances, used: In
     _remove(connection, [row.id for row in plan.gone])
     highest = connection.execute(select(func.max(table.c.number)).where(table.c.bag_id == bag_id)).scalar() or 0
     ids: dict[int, int] = {}
-    for row, place in plan.same:
-        values = _values(instances, place, grid_id, origin)
-        connection.execute(update(table).where(table.c.id == row.id).values(**values))
-        ids[place] = row.id
+    changed = [{"segment": row.id, **_values(instances, place, grid_id, origin)} for row, place in plan.same]
+    if changed:
+        connection.execute(update(table).where(table.c.id == bindparam("segment")), changed)
+    ids.update({place: row.id for row, place in plan.same})
     for number, place in enumerate(_by_time(plan.new, instances), start=highest + 1):
         values = _values(instances, place, grid_id, origin)
         done = connection.execute(insert(table).values(bag_id=bag_id, number=number, alive=True, **values))
@@ -139,17 +139,18 @@ def make_plan(connection: Connection, bag_id: int, instances: Instances) -> Plan
     everything = connection.execute(select(table).where(table.c.bag_id == bag_id).order_by(table.c.id)).all()
     labels = to_labels(instances.regions, instances.grid.height, instances.grid.width)
     areas = np.array([shape.area for shape in instances.regions], dtype=float)
+    grids = {grid_id: segments.grid(connection, grid_id) for grid_id in {row.grid_id for row in everything}}
     keep = [row for row in everything if row.alive and row.origin in _BY_HAND]
     deleted = [row for row in everything if not row.alive and row.origin not in _BY_HAND]
     automatic = [row for row in everything if row.alive and row.origin not in _BY_HAND]
     taken = np.zeros(len(areas), dtype=bool)
     for row in keep:
-        shared, _ = _shared(connection, row, instances, labels)
+        shared, _ = _shared(grids, row, instances, labels)
         taken |= shared >= _SAME * areas
     for row in deleted:
-        shared, area = _shared(connection, row, instances, labels)
+        shared, area = _shared(grids, row, instances, labels)
         taken |= _iou(shared, areas, area) >= _SAME
-    same = _match(connection, automatic, instances, labels, areas, taken)
+    same = _match(grids, automatic, instances, labels, areas, taken)
     matched_rows = {row.id for row, _ in same}
     matched = {place for _, place in same}
     return Plan(
@@ -161,7 +162,7 @@ def make_plan(connection: Connection, bag_id: int, instances: Instances) -> Plan
 
 
 def _match(
-    connection: Connection,
+    grids: dict[int, Grid],
     automatic: list[Row[Any]],
     instances: Instances,
     labels: NDArray[np.int32],
@@ -171,7 +172,7 @@ def _match(
     """Pairs of at least half overlap, the most alike first, each used once."""
     pairs = []
     for row in automatic:
-        shared, area = _shared(connection, row, instances, labels)
+        shared, area = _shared(grids, row, instances, labels)
         alike = np.where(taken, 0.0, _iou(shared, areas, area))
         pairs += [(float(alike[place]), row, int(place)) for place in np.flatnonzero(alike >= _SAME)]
     pairs.sort(key=lambda pair: (-pair[0], pair[1].id))
@@ -186,10 +187,10 @@ def _match(
 
 
 def _shared(
-    connection: Connection, row: Row[Any], instances: Instances, labels: NDArray[np.int32]
+    grids: dict[int, Grid], row: Row[Any], instances: Instances, labels: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], int]:
     """How many pixels each new region shares with an old segment, and the old one's area on the new grid."""
-    shape: Region = segments.on_grid(connection, row, instances.grid)
+    shape = segments.move_to_grid(row, grids[row.grid_id], instances.grid)
     height, width = labels.shape
     top, left, bottom, right = shape.box
     window = labels[max(top, 0) : min(bottom, height), max(left, 0) : min(right, width)]

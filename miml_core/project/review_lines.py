@@ -24,8 +24,8 @@ from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import predictions as table
 from miml_core.project.store import Store
 
-_FIRST_TURN = 50
-_TURN_SECONDS = 0.2
+_FIRST_TURN = 10
+_TURN_SECONDS = 0.05
 """How long a bulk writer may keep others waiting."""
 _MANY_BAGS = 1000
 _INDEXES = [index for index in table.indexes if str(index.name).startswith("review_")]

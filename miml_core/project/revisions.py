@@ -14,23 +14,26 @@ from miml_core.project.schema import bags, topics
 
 COUNTER = "project"
 
+# Built once: building a statement takes longer than running it, and every edit runs these.
+_CURRENT = select(topics.c.revision).where(topics.c.name == COUNTER)
+_ADVANCE = update(topics).where(topics.c.name == COUNTER).values(revision=topics.c.revision + 1)
+_MARK_TOPIC = text("INSERT INTO topics (name, revision) VALUES (:n, :r) ON CONFLICT (name) DO UPDATE SET revision = :r")
+_MARK_BAG = text("UPDATE bags SET revision = :r WHERE id = :b")
+
 
 def current(connection: Connection) -> int:
-    return int(connection.execute(select(topics.c.revision).where(topics.c.name == COUNTER)).scalar() or 0)
+    return int(connection.execute(_CURRENT).scalar() or 0)
 
 
 def advance(connection: Connection, *, changed_topics: Iterable[str] = (), changed_bags: Iterable[int] = ()) -> int:
     """Take the next revision and mark what changed with it."""
-    connection.execute(update(topics).where(topics.c.name == COUNTER).values(revision=topics.c.revision + 1))
+    connection.execute(_ADVANCE)
     revision = current(connection)
     for name in changed_topics:
-        connection.execute(
-            text("INSERT INTO topics (name, revision) VALUES (:n, :r) ON CONFLICT (name) DO UPDATE SET revision = :r"),
-            {"n": name, "r": revision},
-        )
-    marked = [{"b": bag} for bag in changed_bags]
+        connection.execute(_MARK_TOPIC, {"n": name, "r": revision})
+    marked = [{"b": bag, "r": revision} for bag in changed_bags]
     if marked:
-        connection.execute(text(f"UPDATE bags SET revision = {revision} WHERE id = :b"), marked)
+        connection.execute(_MARK_BAG, marked)
     return revision
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.project import classes, settings
@@ -17,6 +17,9 @@ from miml_core.project.schema import runs as runs_table
 
 STORED = "<f2"
 """Half precision: three digits are plenty on screen, and a run of 800 000 segments stays small."""
+
+_RUN = select(runs_table).where(runs_table.c.id == bindparam("run"))
+_BLOCK = select(blocks).where(blocks.c.run_id == bindparam("run"), blocks.c.bag_id == bindparam("bag"))
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,11 @@ def current_run(connection: Connection) -> Row[Any] | None:
     run_id = settings.get(connection, "current_run")
     if run_id is None:
         return None
-    return connection.execute(select(runs_table).where(runs_table.c.id == run_id)).first()
+    return connection.execute(_RUN, {"run": run_id}).first()
 
 
 def block_of(connection: Connection, run_id: int, bag_id: int) -> Row[Any] | None:
-    return connection.execute(select(blocks).where(blocks.c.run_id == run_id, blocks.c.bag_id == bag_id)).first()
+    return connection.execute(_BLOCK, {"run": run_id, "bag": bag_id}).first()
 
 
 def posterior_of(block: Row[Any], n_columns: int) -> NDArray[np.float64]:

@@ -68,9 +68,13 @@ def region(row: Row[Any]) -> Region:
 
 def on_grid(connection: Connection, row: Row[Any], wanted: Grid) -> Region:
     """A segment's shape on another grid; empty shapes do not exist, so one outside it keeps its own pixels."""
+    return move_to_grid(row, grid(connection, row.grid_id), wanted)
+
+
+def move_to_grid(row: Row[Any], own: Grid, wanted: Grid) -> Region:
+    """The same when the segment's own grid is known already."""
     from miml_core.segments.regions import resample
 
-    own = grid(connection, row.grid_id)
     shape = region(row)
     return shape if own == wanted else resample(shape, own, wanted) or shape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import Connection, bindparam, func, insert, select, text
 
 from miml_core.errors import BagtagError
 from miml_core.project import history, revisions
@@ -14,6 +14,7 @@ from miml_core.project.schema import bags, features, meta, topics
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
 
+_GET = select(meta.c.value).where(meta.c.key == bindparam("key"))
 _PUT = text("INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = :value")
 
 
@@ -31,7 +32,7 @@ def initialise(connection: Connection, *, kind: str, name: str, settings: dict[s
 
 
 def get(connection: Connection, key: str, default: Any = None) -> Any:
-    stored = connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar()
+    stored = connection.execute(_GET, {"key": key}).scalar()
     return default if stored is None else json.loads(stored)
 
 

@@ -28,6 +28,7 @@ from miml_core.project import backups, damage, migrate
 from miml_core.project.daily_backup import DailyBackup
 from miml_core.project.database_file import (
     APPLICATION_ID,
+    BUSY_TIMEOUT_S,
     DATABASE,
     FileConnection,
     OpenFiles,
@@ -38,8 +39,9 @@ from miml_core.project.errors import Busy, NotSaved, ProjectMoved
 from miml_core.project.own_folders import own_folder
 
 _SMALLEST_PAGE = 512
-_PATIENCE = 4
-"""How many times a writer waits for SQLite's busy timeout before it gives up."""
+_BEGIN_TIMEOUT_S = 120.0
+"""How long a writer waits for its turn before it gives up."""
+_BEGIN_RETRY_S = 0.002
 _SOUND_FOR_S = 60.0
 """How long a database that was found sound after an error is not looked through again."""
 
@@ -79,6 +81,8 @@ class Store:
         self._files: OpenFiles | None = None
         self._sound_at = float("-inf")
         self._daily = DailyBackup(self)
+        self.pause_seconds = 0.0
+        """What a worker waits after each transaction, so that others who want to write get in between."""
 
     @property
     def cache_folder(self) -> Path:
@@ -165,6 +169,8 @@ class Store:
                 file.settle()
                 raise
         self._daily.after_write()
+        if self.pause_seconds:
+            time.sleep(self.pause_seconds)
 
     def is_in_place(self) -> bool:
         """Return whether the open files are still those at the project's path."""
@@ -297,14 +303,27 @@ def _engine(path: Path, creator: Callable[[], FileConnection]) -> Engine:
 
 @contextmanager
 def _begin_politely(connection: Connection) -> Iterator[None]:
-    for attempt in range(_PATIENCE):
-        try:
-            transaction = connection.begin()
-            break
-        except DBAPIError as error:
-            connection.rollback()
-            if _code(error) not in _BUSY or attempt == _PATIENCE - 1:
-                raise
+    """Begin a transaction, asking for the lock every few milliseconds.
+
+    SQLite's own waiting sleeps for up to 100 ms at a time, and writers that come later get in between: with a few
+    workers an edit waited for seconds.
+    """
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    until = time.monotonic() + _BEGIN_TIMEOUT_S
+    driver.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                transaction = connection.begin()
+                break
+            except DBAPIError as error:
+                connection.rollback()
+                if _code(error) not in _BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(_BEGIN_RETRY_S)
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_TIMEOUT_S)}")
     with transaction:
         yield
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from miml_core.errors import BagtagError
 from miml_core.project import bags, classes
@@ -14,12 +14,13 @@ from miml_core.project.schema import bags as bags_table
 from miml_core.project.schema import segments, verdicts
 from miml_core.project.schema import tags as tags_table
 
+_OF_BAG = select(tags_table.c.class_id, tags_table.c.value).where(tags_table.c.bag_id == bindparam("bag"))
 _WORDS = {1: "tagged {}", -1: "tagged as without {}", 0: "no longer tagged {}"}
 
 
 def of_bag(connection: Connection, bag_id: int) -> dict[int, int]:
     """Class id -> +1 or -1, as people said it."""
-    rows = connection.execute(select(tags_table.c.class_id, tags_table.c.value).where(tags_table.c.bag_id == bag_id))
+    rows = connection.execute(_OF_BAG, {"bag": bag_id})
     return {row.class_id: row.value for row in rows}
 
 
@@ -86,6 +87,8 @@ def _set(changes: Changes, bag: Row[Any], wanted: dict[int, int], *, confirm: bo
 
 def _clear_labels(changes: Changes, bag: Row[Any], class_ids: list[int], *, confirm: bool) -> None:
     """A tag cannot go while segments carry its label: ask, or take the labels along."""
+    if not class_ids:
+        return
     carrying = changes.connection.execute(
         select(segments.c.id, verdicts.c.class_id)
         .join(verdicts, verdicts.c.segment_id == segments.c.id)

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from miml_core.errors import BagtagError
@@ -26,9 +27,15 @@ TASKS = {
 }
 
 
+_NICE = 5
+_PAUSE_SECONDS = 0.01
+
+
 def main(folder: str, job_id: int) -> int:
     """Do one job that was claimed for this process, then start what waits behind it."""
+    _yield_to_people()
     store = Store.open(Path(folder))
+    store.pause_seconds = _PAUSE_SECONDS
     with store.write() as connection:
         wanted = jobs.begin(connection, job_id, os.getpid())
     if wanted:
@@ -36,6 +43,13 @@ def main(folder: str, job_id: int) -> int:
     jobs.look_after(store)
     store.close()
     return 0
+
+
+def _yield_to_people() -> None:
+    """Run below the server's priority: what a person waits for comes before work in the background."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, _NICE)
 
 
 def _work(context: JobContext) -> None:

@@ -18,6 +18,7 @@ def describe_all(context: JobContext) -> tuple[int, int]:
     """(bags, segments) that were described; bags that cannot be are listed and left."""
     with context.store.write() as connection:
         settings.renew_keys(connection)
+    with context.store.read() as connection:
         chosen = features.bags_to_describe(connection)
         names = {bag_id: bags.row(connection, bag_id).name for bag_id in chosen}
     described = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, select, text
 
 from miml_core.errors import BagtagError
 from miml_core.project import jobs, media, resegment, settings
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _STORED_AT_ONCE = 20
 _UNSTORED_SECONDS = 1.0
+_TRANSACTION_SECONDS = 0.02
 _POLL_SECONDS = 0.3
 _ALONE_SECONDS = 2.0
 _WORTH_SECONDS = 8.0
@@ -81,8 +83,10 @@ def _instances(path: Path, start: float, end: float, kind: str, used: InstanceSe
 
 def _mark_to_do(connection: Connection, chosen: list[int]) -> None:
     """Bags that are to be done although they are up to date: a job that was interrupted knows where to go on."""
-    for bag_id in chosen:
-        connection.execute(update(bags_table).where(bags_table.c.id == bag_id).values(segment_key=None))
+    connection.execute(
+        text("UPDATE bags SET segment_key = NULL WHERE id IN (SELECT value FROM json_each(:bags))"),
+        {"bags": json.dumps(chosen)},
+    )
 
 
 def _still_to_do(context: JobContext, chosen: list[int], key: str) -> list[Row[Any]]:
@@ -196,10 +200,14 @@ class _Batch:
             self.store()
 
     def store(self) -> None:
+        """Store what was found, in transactions of a few bags each: annotators wait while one is open."""
         refused: list[tuple[int, media.BagFile, str]] = []
-        if self._found:
+        while self._found:
+            n_stored, until = 0, time.monotonic() + _TRANSACTION_SECONDS
             with self._context.store.write() as connection:
-                for bag_id, found in self._found:
+                while n_stored < len(self._found) and (n_stored == 0 or time.monotonic() < until):
+                    bag_id, found = self._found[n_stored]
+                    n_stored += 1
                     file = self._files.pop(bag_id)
                     try:
                         media.check_same_file(connection, self._context.store.folder, bag_id, file)
@@ -209,6 +217,7 @@ class _Batch:
                         refused.append((bag_id, file, str(error)))
                         continue
                     resegment.store_in(connection, bag_id, found, self._used)
+            del self._found[:n_stored]
         for bag_id, file, reason in refused:
             self._context.fail(file.path.name, reason, bag_id)
-        self._found, self._since = [], time.monotonic()
+        self._since = time.monotonic()
