@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from miml_core.demo.media import CLASSES_FILE, COUNT, FOLDER, TAGS_FILE, Kind, make_media
 from miml_core.demo.truth import FILE_NAME, Truth
+from miml_core.demo.unfinished import is_half_made, making
 from miml_core.errors import BagtagError
 from miml_core.exchange.tags_csv import read_tags
 from miml_core.project import Job, Project
@@ -19,6 +21,7 @@ _NAMES: dict[Kind, str] = {"sound": "Demo: dawn chorus", "picture": "Demo: surfa
 _TRAINING: dict[Kind, dict[str, Any]] = {"sound": {}, "picture": {"params": {"background": False}}}
 """Every part of the demo's pictures is one of its surfaces; the recordings have wind and rain that nobody tags."""
 _FILLED = "demo_filled"
+_CANCEL_SECONDS = 10.0
 _STEPS = 1000
 _SHARES = {"media": (0, 450), "tags": (450, 500), "segment": (500, 750), "train": (750, 1000)}
 """Where each stage begins and ends, in thousandths of the whole."""
@@ -51,19 +54,21 @@ def make_demo(
     folder = Path(folder)
     stages = _Stages(progress)
     _refuse_other_projects(folder, kind, seed)
-    paths = _media(folder, kind, seed, count or COUNT[kind], stages)
-    exists = Project.is_project(folder)
-    project = Project.open(folder) if exists else Project.create(folder, kind=kind, name=_NAMES[kind])
-    try:
-        _fill(project, folder, paths, stages)
-        done = project.progress()
-        if done.n_segmented < done.n_bags:
-            _do(project, "segment", {}, stages)
-        if train and project.current_run() is None:
-            _do(project, "train", _TRAINING[kind], stages)
-    except BaseException:
-        project.close()
-        raise
+    is_complete = Project.is_project(folder) and not is_half_made(folder)
+    with nullcontext() if is_complete else making(folder):
+        paths = _media(folder, kind, seed, count or COUNT[kind], stages)
+        exists = Project.is_project(folder)
+        project = Project.open(folder) if exists else Project.create(folder, kind=kind, name=_NAMES[kind])
+        try:
+            _fill(project, folder, paths, stages)
+            done = project.progress()
+            if done.n_segmented < done.n_bags:
+                _do(project, "segment", {}, stages)
+            if train and project.current_run() is None:
+                _do(project, "train", _TRAINING[kind], stages)
+        except BaseException:
+            project.close()
+            raise
     return project
 
 
@@ -99,10 +104,7 @@ def _media(folder: Path, kind: Kind, seed: int, count: int, stages: _Stages) -> 
         is_same = (there.kind, there.seed, len(paths)) == (kind, seed, count) and all(path.is_file() for path in paths)
         if is_same or Project.is_project(folder):
             return paths
-    try:
-        return make_media(folder, kind, seed, count, lambda done: stages.say("media", done, count))
-    except OSError as error:
-        raise BagtagError(f"The demo could not be made in {str(folder)!r}: {error.strerror or error}.") from error
+    return make_media(folder, kind, seed, count, lambda done: stages.say("media", done, count))
 
 
 def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) -> None:
@@ -127,11 +129,16 @@ def _do(project: Project, kind: Literal["segment", "train"], params: dict[str, A
     def tick(job: Job) -> None:
         stages.say(kind, job.done, job.of)
 
+    left = next((job for job in project.jobs(active=True) if job.kind == kind), None)
+    if left is not None and project.wait_job(left.id, tick=tick).state == "done":
+        return  # begun by a process that was killed; its worker went on
     job = project.start_job(kind, params, annotator=ANNOTATOR)
     try:
         job = project.wait_job(job.id, tick=tick)
     except BaseException:
         project.cancel_job(job.id)
+        with suppress(BagtagError):
+            project.wait_job(job.id, timeout=_CANCEL_SECONDS)
         raise
     if job.state != "done":
         raise BagtagError(f"The demo in {str(project.folder)!r} is not complete: {job.message}.")

@@ -71,7 +71,10 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
     @staticmethod
     def is_project(folder: str | Path) -> bool:
         """Does the folder hold something that looks like a project? (Without opening it.)"""
-        return (Path(folder) / "project.db").is_file()
+        try:
+            return (Path(folder) / "project.db").is_file()
+        except (OSError, ValueError):  # it may not be looked at, or is no path
+            return False
 
     def close(self) -> None:
         """Let go of the files. Nothing needs saving: everything already is."""

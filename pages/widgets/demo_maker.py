@@ -1,27 +1,30 @@
 """The demo, made in the background while the welcome page shows how far it is.
 
-One a server and kind: two tabs that ask for the same demo watch the same work. It is made beside its place and moved
-there whole, so that a stopped server leaves no half demo.
+One per computer and kind: two tabs that ask for the same demo watch the same work, and a second server waits for the
+first. It is made in a hidden folder beside its place and moved there whole; what a killed server left is gone on with.
 """
 
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import streamlit as st
 
 from miml_core import BagtagError
-from miml_core.project import Project
+from miml_core.demo.unfinished import remove_half_made
+from miml_core.file_lock import Locked, hold_lock
 from pages.widgets.hints import guide
 from pages.widgets.places import home_folder
+from pages.widgets.recent import find_demos
 
 _log = logging.getLogger("bagtag.pages")
+_WAIT_SECONDS = 0.5
 
 
 @dataclass
@@ -48,8 +51,7 @@ class Making:
 
 def existing_demo(kind: str) -> Path | None:
     """The demo made last, if any is there."""
-    found = [folder for folder in home_folder().glob(f"demo-{kind}*") if Project.is_project(folder)]
-    return max(found, key=lambda folder: folder.stat().st_ctime, default=None)
+    return max(find_demos(kind), key=lambda folder: folder.stat().st_ctime, default=None)
 
 
 def _free_folder(kind: str) -> Path:
@@ -71,36 +73,65 @@ def start_demo(kind: str, *, anew: bool = False) -> Making:
         making = Making(kind, old or _free_folder(kind), share=1.0 if old else 0.0, over=old is not None)
         works.makings[kind] = making
     if old is None:
-        threading.Thread(target=_make, args=(making,), name=f"demo-{kind}", daemon=True).start()
+        threading.Thread(target=_make, args=(making, anew), name=f"demo-{kind}", daemon=True).start()
     return making
 
 
-def _make(making: Making) -> None:
-    from miml_core.demo import make_demo
+def _make(making: Making, anew: bool) -> None:
+    workshop = home_folder() / f".demo-{making.kind}-unfinished"
+    try:
+        with _alone(making, home_folder() / f".demo-{making.kind}.lock"):
+            other = None if anew else existing_demo(making.kind)
+            if other is not None:  # another server made it while this one waited
+                making.folder = other
+                return
+            try:
+                _make_in(workshop, making)
+            except BaseException:
+                remove_half_made(workshop)
+                raise
+    except _Stopped:
+        return
+    except BagtagError as error:
+        making.problem = str(error)
+    except OSError as error:
+        making.problem = f"The demo could not be made in {str(home_folder())!r}: {error.strerror or error}."
+    except Exception:
+        _log.exception("The demo could not be made")
+        making.problem = "The demo could not be made; the details are in the terminal where Bagtag was started."
+    finally:
+        making.over = True
 
-    workshop = making.folder.with_name(f".{making.folder.name}-{time.time_ns()}")
+
+@contextmanager
+def _alone(making: Making, lock: Path) -> Iterator[None]:
+    """Wait until no other server of this computer makes the same demo."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(hold_lock(lock))
+                break
+            except Locked:
+                if making.stop:
+                    raise _Stopped from None
+                time.sleep(_WAIT_SECONDS)
+        yield
+
+
+def _make_in(workshop: Path, making: Making) -> None:
+    from miml_core.demo import make_demo
 
     def progress(step: int, of: int, info: Mapping[str, float]) -> None:
         making.share = step / of if of else 0.0
         if making.stop:
             raise _Stopped
 
-    try:
-        with make_demo(workshop, making.kind, progress=progress) as project:
-            guide(project)
-        workshop.replace(making.folder)
-        making.share = 1.0
-    except _Stopped:
-        shutil.rmtree(workshop, ignore_errors=True)
-    except BagtagError as error:
-        making.problem = str(error)
-    except Exception:
-        _log.exception("The demo could not be made")
-        making.problem = "The demo could not be made; the details are in the terminal where Bagtag was started."
-    finally:
-        if making.problem:
-            shutil.rmtree(workshop, ignore_errors=True)
-        making.over = True
+    with make_demo(workshop, making.kind, progress=progress) as project:
+        guide(project)
+    making.folder = _free_folder(making.kind)
+    workshop.rename(making.folder)
+    making.share = 1.0
 
 
 class _Stopped(Exception):

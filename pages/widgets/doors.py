@@ -16,13 +16,16 @@ from pages.widgets.frame import go_to
 from pages.widgets.guard import told
 from pages.widgets.media_files import count_media
 from pages.widgets.places import allowed_roots, existing_folder, home_folder, inside
-from pages.widgets.recent import known_projects
+from pages.widgets.reachable import NotReachable, look_in_time
+from pages.widgets.recent import Known, list_known
 from pages.widgets.run_again import run_again
 from pages.widgets.session import annotator, open_project
 from pages.widgets.sure_button import sure_button
 from pages.widgets.words import plain, time_left
 
 _DEMO = "door.demo"
+_MOST_SHOWN = 5
+_CHECK_DISK = "check that its disk or network drive is connected and that you may read it, then reload the page."
 _KINDS = {"sound": "Recordings", "picture": "Pictures"}
 
 
@@ -81,16 +84,10 @@ def open_project_door() -> None:
     """A project used before, or one somewhere on this computer."""
     st.subheader(":material/folder_open: Open a project")
     st.markdown("Everything is as you left it.")
-    for folder in known_projects()[:5]:
-        sure_button(
-            plain(folder.name),
-            lambda folder=folder: _open(folder),
-            key=f"door.known.{folder}",
-            icon=":material/folder:",
-            help=plain(str(folder)),
-            width="stretch",
-        )
-    with st.expander("Somewhere else", icon=":material/search:", expanded=not known_projects()):
+    known = list_known()[:_MOST_SHOWN]
+    for one in known:
+        _known_project(one)
+    with st.expander("Somewhere else", icon=":material/search:", expanded=not known):
         folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
         sure_button(
             "Open",
@@ -98,6 +95,20 @@ def open_project_door() -> None:
             key="door.open",
             disabled=folder is None,
         )
+
+
+def _known_project(known: Known) -> None:
+    folder = known.folder
+    path = str(folder).encode(errors="backslashreplace").decode()
+    sure_button(
+        plain(folder.name if known.is_reachable else f"{folder.name} (not reachable)"),
+        lambda: _open(folder),
+        key=f"door.known.{path}",
+        icon=":material/folder:" if known.is_reachable else ":material/folder_off:",
+        help=plain(path if known.is_reachable else f"{path} does not answer or cannot be read: {_CHECK_DISK}"),
+        disabled=not known.is_reachable,
+        width="stretch",
+    )
 
 
 def new_project_door() -> None:
@@ -159,7 +170,11 @@ def _likely_kind(folder: Path) -> str:
     return "picture" if counts["picture"] > counts["sound"] else "sound"
 
 
-def _start() -> Path:
+def _start() -> Path | None:
+    """Bagtag's own folder, made if it can be; without it the choice begins at the first folder that may be used."""
     home = home_folder()
-    home.mkdir(parents=True, exist_ok=True)
+    try:
+        look_in_time(home, lambda: home.mkdir(parents=True, exist_ok=True))
+    except (OSError, NotReachable):
+        return None
     return home

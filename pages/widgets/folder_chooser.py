@@ -18,6 +18,8 @@ def folder_chooser(
 ) -> Path | None:
     """The chosen folder, or None (with a sentence why) while what is typed is not one that may be used."""
     roots = allowed_roots(project_folder)
+    if not roots:
+        raise BagtagError("There is no folder that Bagtag may use; start it with BAGTAG_ROOTS set to one.")
     st.session_state.setdefault(key, str(start or roots[0]))
     typing, walking = st.columns([3, 2], vertical_alignment="bottom")
     with typing:

@@ -12,6 +12,7 @@ from typing import IO, Protocol
 from miml_core import BagtagError
 from miml_core.media.audio import SOUND_SUFFIXES
 from miml_core.media.image import PICTURE_SUFFIXES
+from pages.widgets.reachable import NotReachable, look_in_time
 
 _SECONDS_TO_LOOK = 0.5
 _FORBIDDEN = set('<>:"/\\|?*')
@@ -32,8 +33,15 @@ def suffixes(kind: str) -> tuple[str, ...]:
 
 def count_media(folder: Path) -> tuple[dict[str, int], bool]:
     """How many sound and picture files lie below a folder, and whether all of it was looked at in the time there is."""
-    until = time.monotonic() + _SECONDS_TO_LOOK
     counts = {"sound": 0, "picture": 0}
+    try:
+        return look_in_time(folder, lambda: _count_media(folder, counts))
+    except NotReachable:  # a folder below it does not answer
+        return dict(counts), False
+
+
+def _count_media(folder: Path, counts: dict[str, int]) -> tuple[dict[str, int], bool]:
+    until = time.monotonic() + _SECONDS_TO_LOOK
     for _, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:

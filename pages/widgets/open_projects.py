@@ -6,28 +6,33 @@ Routes and page addresses speak of a project by its key; only folders that a per
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from pathlib import Path
 
 from miml_core.project import Project
 
 _projects: dict[str, Project] = {}
+_opening: dict[str, threading.Lock] = {}
 _lock = threading.Lock()
 
 
 def key_of(folder: Path) -> str:
     """A short name of a project folder, the same after a restart."""
-    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    return hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
 
 
 def open_once(folder: Path, *, again: bool = False) -> Project:
-    """The project in a folder, opened at its first use and shared from then on.
+    """Return the project in a folder, opened at its first use and shared from then on.
 
     With `again`, for a person who opens it, a project whose files were replaced or moved since is opened as it is now.
-    Until then its reads and writes say what happened; a page never goes on with another project by itself.
+    Until then its reads and writes say what happened; a page never goes on with another project by itself. One that
+    takes long to open (a slow disk, a dead mount) keeps nobody from opening another.
     """
     key = key_of(folder)
     with _lock:
+        opening = _opening.setdefault(key, threading.Lock())
+    with opening:
         known = _projects.get(key)
         if known is not None and again and not known.store.is_in_place():
             known.close()

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from miml_core import BagtagError
+from pages.widgets.reachable import look_at, look_in_time
 
 MOST_FOLDERS = 500
 """How many folders of one folder are offered; beyond that a path is typed."""
@@ -18,7 +19,10 @@ def home_folder() -> Path:
 
 
 def allowed_roots(project_folder: Path | None = None) -> list[Path]:
-    """The folders below which everything may be chosen, links resolved, without those inside another."""
+    """The folders below which everything may be chosen, links resolved, without those inside another.
+
+    One that does not answer or cannot be read is left out.
+    """
     asked = [
         Path.home(),
         home_folder(),
@@ -26,7 +30,8 @@ def allowed_roots(project_folder: Path | None = None) -> list[Path]:
     ]
     if project_folder is not None:
         asked.append(project_folder.parent)
-    found = sorted({path.resolve() for path in asked if path.is_dir()}, key=lambda path: len(path.parts))
+    looks = look_at({path: (lambda path=path: path.resolve() if path.is_dir() else None) for path in asked})
+    found = sorted({path for path in looks.values() if isinstance(path, Path)}, key=lambda path: len(path.parts))
     roots: list[Path] = []
     for path in found:
         if not any(path.is_relative_to(root) for root in roots):
@@ -39,10 +44,14 @@ def inside(typed: str | Path, roots: list[Path]) -> Path:
     text = str(typed).strip().strip("'\"")
     if not text or "\0" in text:
         raise BagtagError("Type the path of a folder.")
-    path = Path(text).expanduser()
-    if not path.is_absolute():
-        path = roots[0] / path
-    path = path.resolve()
+    if not roots:
+        raise BagtagError("There is no folder that Bagtag may use; start it with BAGTAG_ROOTS set to one.")
+    try:
+        path = Path(text).expanduser()
+        path = path if path.is_absolute() else roots[0] / path
+        path = look_in_time(path, path.resolve)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BagtagError(f"{text!r} is no usable path: {error}.") from error
     if not any(path.is_relative_to(root) for root in roots):
         listed = ", ".join(str(root) for root in roots)
         raise BagtagError(
@@ -55,8 +64,12 @@ def inside(typed: str | Path, roots: list[Path]) -> Path:
 def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
     """As `inside`, for a folder that must be there."""
     path = inside(typed, roots)
-    if not path.is_dir():
-        what = "is a file, not a folder" if path.exists() else "does not exist"
+    try:
+        is_folder, exists = look_in_time(path, lambda: (path.is_dir(), path.exists()))
+    except (OSError, ValueError) as error:
+        raise BagtagError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if not is_folder:
+        what = "is a file, not a folder" if exists else "does not exist"
         raise BagtagError(f"{str(path)!r} {what}; choose a folder.")
     return path
 
@@ -64,9 +77,13 @@ def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
 def subfolders(folder: Path, roots: list[Path]) -> list[str]:
     """Names of the folders in a folder that may be entered, hidden ones left out."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name.casefold())
+        return look_in_time(folder, lambda: _list_subfolders(folder, roots))
     except OSError as error:
         raise BagtagError(f"{str(folder)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _list_subfolders(folder: Path, roots: list[Path]) -> list[str]:
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name.casefold())
     names = []
     for entry in entries:
         if not entry.name.startswith(".") and _is_allowed_folder(entry, roots):

@@ -14,17 +14,24 @@ from miml_core import BagtagError
 from miml_core.project import Project
 from pages.widgets.open_projects import key_of, open_once
 from pages.widgets.places import home_folder
+from pages.widgets.reachable import look_in_time
 from pages.widgets.recent import known_projects, remember
 
 _FOLDER = "session.folder"
 _ANNOTATOR = "session.annotator"
 _ADDRESS = "project"
+_OPEN_SECONDS = 5.0
+"""How long the disk of a project may take to answer when a person opens it."""
 
 
 def open_project(folder: str | Path) -> Project:
     """Open a project in this tab; raises `BagtagError` when it cannot be."""
     folder = Path(folder)
-    open_once(folder, again=True)
+    try:
+        look_in_time(folder, folder.stat, _OPEN_SECONDS)
+        open_once(folder, again=True)
+    except OSError as error:
+        raise BagtagError(f"{str(folder)!r} cannot be opened: {error.strerror or error}.") from error
     remember(folder)
     st.session_state[_FOLDER] = str(folder)
     st.query_params[_ADDRESS] = key_of(folder)

@@ -30,7 +30,7 @@ def plain(text: str) -> str:
     Emoji short names and arrows are replaced by Streamlit after Markdown's escapes are gone, so an invisible word
     joiner keeps them apart; right-to-left text is isolated from the sentence around it.
     """
-    text = " ".join(text.split())
+    text = " ".join(text.encode(errors="replace").decode().split())  # file names need not be valid text
     text = _REPLACED_BY_STREAMLIT.sub(lambda found: found.group() + _WORD_JOINER, text)
     return _isolated(_MARKDOWN.sub(r"\\\1", text))
 

@@ -1,0 +1,40 @@
+"""A lock between processes that ends with the process that holds it, however that ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from miml_core.errors import BagtagError
+
+
+class Locked(BagtagError):
+    """Another process, or another thread of this one, holds the lock."""
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, which is made if need be and stays; raises `Locked` when somebody else holds it."""
+    with path.open("a+b") as file:
+        try:
+            _lock(file)
+        except OSError as error:
+            raise Locked(f"{str(path)!r} is in use by another Bagtag.") from error
+        yield
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
