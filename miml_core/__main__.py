@@ -2,13 +2,28 @@
 
 Each command is a module of `miml_core.commands` with `add_arguments(parser)` and `run(args) -> int`; it is
 imported only when asked for, so that `--help` and quick commands stay quick.
+
+What goes wrong is one sentence on standard error, or with `--json` one object on standard output:
+`{"error": sentence, "kind": "refused"}`. `kind` is "usage", "refused" or the name of a special refusal ("busy",
+"not_saved", "gone" ...), "job_failed" (with "job" and "failures"), "file", "memory", "stopped" or "bug".
 """
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C while modules are loaded: end, without a traceback
+    from miml_core.commands.early_stop import end_when_stopped
+
+    end_when_stopped()
+
 import argparse
 import importlib
+import os
+import re
+import signal
 import sys
+import time
+import traceback
+from typing import Any, NoReturn
 
 from miml_core.errors import BagtagError
 
@@ -33,16 +48,52 @@ COMMANDS = {
 
 _MODULES = {"import": "import_"}
 """Commands whose name Python keeps for itself."""
+_JSON_IS_A_FILE = ("bench", "bench-media")
+_STOPPED, _CLOSED_PIPE = 130, 141
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong as JSON when JSON was asked for."""
+
+    as_json = False
+
+    def error(self, message: str) -> NoReturn:
+        if not _Parser.as_json:
+            super().error(message)
+        _print_error(message, "usage", as_json=True)
+        raise SystemExit(2)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when it worked, 1 when it could not be done, 2 for a wrong call."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(
-        prog="python -m miml_core", description="Bagtag without a screen."
-    )
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     asked = next((word for word in arguments if not word.startswith("-")), None)
+    as_json = _wants_json(arguments, asked)
+    try:
+        args = _parse(arguments, asked, as_json)
+        return int(args.run(args))
+    except BrokenPipeError:
+        raise
+    except BagtagError as error:
+        _print_error(str(error), _kind(error), as_json, **getattr(error, "details", {}))
+    except KeyboardInterrupt:
+        _print_error("stopped", "stopped", as_json)
+        return _STOPPED
+    except OSError as error:
+        _print_error(_file_sentence(error), "file", as_json)
+    except MemoryError:
+        _print_error("There is not enough memory; close other programs, or do less at once.", "memory", as_json)
+    except Exception as error:
+        _print_error(_bug_sentence(error), "bug", as_json)
+    return 1
+
+
+def _parse(arguments: list[str], asked: str | None, as_json: bool) -> argparse.Namespace:
+    from miml_core.commands.arguments import check_types
+
+    _Parser.as_json = as_json
+    parser = _Parser(prog="python -m miml_core", description="Bagtag without a screen.")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
         subparser = subparsers.add_parser(
             name, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -51,17 +102,80 @@ def main(arguments: list[str] | None = None) -> int:
             module = importlib.import_module(f"miml_core.commands.{_MODULES.get(name, name.replace('-', '_'))}")
             subparser.epilog = module.__doc__
             module.add_arguments(subparser)
+            check_types(subparser)
             subparser.set_defaults(run=module.run)
-    args = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def _wants_json(arguments: list[str], asked: str | None) -> bool:
+    """Whether errors go to standard output as JSON; also when the rest of the call cannot be understood."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return asked not in _JSON_IS_A_FILE and any(len(word) > 2 and "--json".startswith(word) for word in options)
+
+
+def _print_error(sentence: str, kind: str, as_json: bool, **details: Any) -> None:
+    if as_json:
+        from miml_core.commands.output import print_json
+
+        print_json({"error": sentence, "kind": kind, **details})
+    else:
+        print(f"bagtag: {sentence}", file=sys.stderr)
+
+
+def _kind(error: BagtagError) -> str:
+    name = type(error).__name__
+    return "refused" if name == "BagtagError" else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _file_sentence(error: OSError) -> str:
+    where = f" {error.filename!r}" if error.filename is not None else ""
+    return f"A file could not be read or written{where}: {error.strerror or error}."
+
+
+def _bug_sentence(error: Exception) -> str:
+    """Keep the traceback in a file (or print it: `BAGTAG_DEBUG`), and say where it is."""
+    details = traceback.format_exc()
+    what = f"This is a bug in Bagtag ({type(error).__name__}: {error})"
+    if os.environ.get("BAGTAG_DEBUG"):
+        print(details, file=sys.stderr)
+        return f"{what}; please report it with the lines above."
+    from miml_core.installation import state_folder
+
+    log = state_folder() / "errors.log"
     try:
-        return int(args.run(args))
-    except BagtagError as error:
-        print(f"bagtag: {error}", file=sys.stderr)
-        return 1
+        log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {sys.argv!r}\n{details}\n")
+    except OSError:
+        print(details, file=sys.stderr)
+        return f"{what}; please report it with the lines above."
+    return f"{what}; please report it with the last lines of {str(log)!r}."
+
+
+def run_as_program() -> int:
+    """`main` with what only a program of its own may do to its streams and signals."""
+    from miml_core.commands import streams
+
+    streams.make_printable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        try:
+            code = main()
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+        sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads on (`| head`): nothing is wrong
+        streams.give_up_output()
+        code = _CLOSED_PIPE
+    except OSError as error:
+        streams.give_up_output()
+        print(f"bagtag: The output could not be written: {error.strerror or error}.", file=sys.stderr)
+        code = 1
     except KeyboardInterrupt:
-        print("bagtag: stopped", file=sys.stderr)
-        return 130
+        code = _STOPPED
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_as_program())

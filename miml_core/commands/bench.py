@@ -14,12 +14,13 @@ examples:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from miml_core.commands.arguments import LARGEST_SEED, whole_number
 from miml_core.errors import BagtagError
+from miml_core.json_text import to_json
 
 COLUMNS = {
     "transductive": "with tags",
@@ -41,8 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with .npz and .arff files")
     parser.add_argument("--models", default="", metavar="A,B", help="which models (default: all)")
     parser.add_argument("--sets", default="", metavar="A,B", help="sets whose name holds one of these (default: all)")
-    parser.add_argument("--folds", type=int, default=10, metavar="N", help="folds by bag (default: 10; 0: none)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    folds = whole_number(0, 1000)
+    parser.add_argument("--folds", type=folds, default=10, metavar="N", help="folds by bag (default: 10; 0: none)")
+    parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file as well")
     parser.add_argument(
         "--corrections",
@@ -88,7 +90,7 @@ class _Report:
     def _write(self) -> None:
         if self.args.json:
             figures = {"seed": self.args.seed, "folds": self.args.folds, "rows": self.rows, "refused": self.refused}
-            self.args.json.write_text(json.dumps(figures, indent=1))
+            self.args.json.write_text(to_json(figures, indent=1), encoding="utf-8")
 
 
 def _shares(text: str) -> list[float]:

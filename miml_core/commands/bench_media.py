@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miml_core.commands.arguments import MOST_PROCESSES, whole_number
 from miml_core.errors import BagtagError
+from miml_core.json_text import to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +31,8 @@ PARTS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with audio/ and images/")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes that read files (default: all)")
+    jobs = whole_number(-1, MOST_PROCESSES)
+    parser.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="processes that read files (default: all)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.data.is_dir():
         raise BagtagError(f"{args.data} is not a folder; give the folder that holds audio/ and images/.")
+    if args.jobs == 0:
+        raise BagtagError("Give the number of processes with --jobs: 1 or more, or -1 for one per core.")
     if args.json is not None and not args.json.resolve().parent.is_dir():
         raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}.")
     console = Console()
@@ -55,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if not any(figures.values()):
         raise BagtagError(f"Nothing under {args.data} could be measured.")
     if args.json is not None:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+        args.json.write_text(to_json(figures, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

@@ -11,19 +11,21 @@ never sees; the figures at the end compare the model with them.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any, cast
 
+from miml_core.commands.arguments import LARGEST_SEED, whole_number
+from miml_core.commands.output import print_json
 from miml_core.demo.media import Kind
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="where to make the demo project")
     parser.add_argument("--kind", choices=["sound", "picture", "both"], default="sound")
-    parser.add_argument("--seed", type=int, default=0, help="another seed gives other recordings (default: 0)")
+    seed = whole_number(0, LARGEST_SEED)
+    parser.add_argument("--seed", type=seed, default=0, help="another seed gives other recordings (default: 0)")
     parser.add_argument(
         "--train",
         action=argparse.BooleanOptionalAction,
@@ -40,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         folder = args.folder / kind if args.kind == "both" else args.folder
         made[kind] = _make(folder, cast(Kind, kind), args)
     if args.json:
-        print(json.dumps(made))
+        print_json(made)
     else:
         for kind, figures in made.items():
             print(_sentence(kind, figures))

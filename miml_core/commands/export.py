@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from miml_core.commands import following
+from miml_core.commands.arguments import number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="predicted",
         help="only what a person said; that and predictions (default); or every segment",
     )
-    parser.add_argument("--min-probability", type=float, default=0.0, metavar="P", help="leave out less sure ones")
+    parser.add_argument("--min-probability", type=number(0, 1), default=0.0, metavar="P", help="leave out less sure")
 
 
 def run(args: argparse.Namespace) -> int:

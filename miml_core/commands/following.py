@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import json
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from miml_core.commands.output import say
 from miml_core.errors import BagtagError
 from miml_core.project import Job, Project
 
 SOME_FAILED = 3
 """Exit code when the work was done but some files could not be dealt with."""
+
+
+class JobFailed(BagtagError):
+    """A job did not come to its end; `details` are for programs."""
+
+    def __init__(self, sentence: str, details: dict[str, Any]) -> None:
+        super().__init__(sentence)
+        self.details = details
 
 
 def add_project_argument(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +40,8 @@ def add_common_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_project(args: argparse.Namespace) -> Project:
+    if args.project.is_file():
+        raise BagtagError(f"{str(args.project)!r} is a file; give the folder of the project.")
     return Project.open(args.project, annotator=who(args))
 
 
@@ -40,35 +54,49 @@ def who(args: argparse.Namespace) -> str:
         return ""
 
 
-def say(args: argparse.Namespace, outcome: dict[str, Any], sentence: str) -> None:
-    """The outcome, once."""
-    print(json.dumps(outcome, ensure_ascii=False) if args.json else sentence)
-
-
 def do_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[str, Any]) -> int:
     """Start a job, follow it to its end with a progress bar, and say how it ended.
 
     Interrupting stops the job too; closing the terminal does not.
     """
-    job = project.start_job(kind, params)
     try:
+        with _stop_later():
+            job = project.start_job(kind, params)
         job = _follow(project, args, job)
     except KeyboardInterrupt:
         project.cancel_job(job.id)
         project.wait_job(job.id, timeout=10)
         raise
     failures = project.job_failures(job.id)
+    listed = [{"item": failure.item, "reason": failure.reason} for failure in failures]
     if job.state != "done":
-        _list(failures)
-        raise BagtagError(job.message if job.state == "failed" else f"the job ended as {job.state}: {job.message}")
-    outcome = {"job": job.id, "state": job.state, "message": job.message, **job.result}
-    outcome["failures"] = [{"item": failure.item, "reason": failure.reason} for failure in failures]
+        if not args.json:
+            _list(failures)
+        sentence = job.message if job.state == "failed" else f"the job ended as {job.state}: {job.message}"
+        raise JobFailed(sentence, {"job": job.id, "state": job.state, "failures": listed})
+    outcome = {"job": job.id, "state": job.state, "message": job.message, **job.result, "failures": listed}
     say(args, outcome, job.message)
     if not args.json:
         for note in job.result.get("notes", []):
             print(f"bagtag: {note['item']}: note: {note['note']}", file=sys.stderr)
         _list(failures)
     return SOME_FAILED if failures else 0
+
+
+@contextmanager
+def _stop_later() -> Iterator[None]:
+    """Let Ctrl-C take effect after the block: a job that is just being started would go on unseen."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _list(failures: list[Any]) -> None:

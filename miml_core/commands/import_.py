@@ -14,14 +14,16 @@ import argparse
 from pathlib import Path
 
 from miml_core.commands import following
+from miml_core.commands.arguments import number
 from miml_core.project.media import check_windows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     following.add_project_argument(parser)
     parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="files or folders")
-    parser.add_argument("--bag-length", type=float, metavar="S", help="seconds a bag (default: one bag a recording)")
-    parser.add_argument("--overlap", type=float, default=0.0, metavar="S", help="seconds that bags share (default: 0)")
+    seconds = number(0, 1e7)
+    parser.add_argument("--bag-length", type=seconds, metavar="S", help="seconds a bag (default: one bag a recording)")
+    parser.add_argument("--overlap", type=seconds, default=0.0, metavar="S", help="seconds bags share (default: 0)")
     parser.add_argument("--remainder", choices=["keep", "drop", "merge"], default="keep", help="of what is left over")
     parser.add_argument("--flat", action="store_true", help="do not look into folders of folders")
 

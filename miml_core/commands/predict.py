@@ -9,11 +9,14 @@ from __future__ import annotations
 import argparse
 
 from miml_core.commands import following
+from miml_core.commands.arguments import LARGEST_ID, whole_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     following.add_project_argument(parser)
-    parser.add_argument("--run", type=int, dest="run_id", help="number of the run (default: the current one)")
+    parser.add_argument(
+        "--run", type=whole_number(1, LARGEST_ID), dest="run_id", help="number of the run (default: the current one)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ import argparse
 from dataclasses import asdict, replace
 
 from miml_core.commands import following
+from miml_core.commands.arguments import MOST_PROCESSES, whole_number
 from miml_core.errors import BagtagError
 from miml_core.features.embeddings import find_embedding
 from miml_core.project import Project, ResegmentPreview
@@ -27,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     following.add_project_argument(parser)
     parser.add_argument("--again", action="store_true", help="also bags that are up to date")
     parser.add_argument("--unreviewed", action="store_true", help="only bags in which nobody labelled a segment")
-    parser.add_argument("--processes", type=int, help="how many to use (default: one a core)")
+    parser.add_argument(
+        "--processes", type=whole_number(1, MOST_PROCESSES), help="how many to use (default: one a core)"
+    )
     parser.add_argument("--embedding", metavar="NAME", help="an installed embedding to use from now on, or none")
     parser.add_argument("--preview", action="store_true", help="only say what would happen to people's work")
     parser.add_argument("--yes", action="store_true", help="go on even if labels that people gave would be lost")

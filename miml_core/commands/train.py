@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from typing import Any
 
 from miml_core.commands import following
+from miml_core.commands.arguments import LARGEST_SEED, whole_number
 from miml_core.errors import BagtagError
+
+_LARGEST = 2**63 - 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     following.add_project_argument(parser)
     parser.add_argument("--model", default=None, help="default: ored-lr")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the model")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0)
     parser.add_argument("--cold", action="store_true", help="do not start from the previous model")
 
 
@@ -41,6 +45,11 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not mark or not name:
         raise BagtagError(f"A parameter is written NAME=VALUE, not {text!r}.")
     try:
-        return name, json.loads(value)
+        parsed = json.loads(value)
     except ValueError:
         return name, value
+    except RecursionError:
+        parsed = math.inf
+    if isinstance(parsed, int | float) and not -_LARGEST <= parsed <= _LARGEST:
+        raise BagtagError(f"The parameter {name!r} must be a finite number, not {value[:40]!r}.")
+    return name, parsed

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import time
+
+from miml_core.commands.output import say
 
 MODULES_WITH_KERNELS = [
     "miml_core.segments.acoustic",
@@ -34,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
     for module in MODULES_WITH_KERNELS:
         importlib.import_module(module).warm()
     seconds = time.perf_counter() - started
-    print(json.dumps({"seconds": seconds}) if args.json else f"Kernels ready in {seconds:.1f} s.")
+    say(args, {"seconds": seconds}, f"Kernels ready in {seconds:.1f} s.")
     return 0

@@ -115,7 +115,8 @@ def quick_demo(tmp_path, monkeypatch):
         "miml_core.demo.make_demo",
         lambda folder, kind, progress: make_demo(folder, kind, progress=progress, count=2, train=False),
     )
-    monkeypatch.setattr(demo_maker, "_works", lambda works=demo_maker._Works(): works)
+    works = demo_maker._Works()
+    monkeypatch.setattr(demo_maker, "_works", lambda: works)
     return demo_maker
 
 

@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from miml_core.project import Bag, Class, Prediction, Project, Segment
 from pages.widgets.routes.doors import number_in
 from pages.widgets.routes.images import image_version, placement
+from pages.widgets.routes.json_response import JSONResponse
 
 MOST_GUESSES = 6
 _LEAST_GUESS = 0.005

@@ -18,12 +18,13 @@ from weakref import WeakKeyDictionary
 from anyio import CapacityLimiter, to_thread
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from miml_core import BagtagError
 from miml_core.project import Gone, Project
 from miml_core.project.errors import Busy
 from pages.widgets.open_projects import project_by_key
+from pages.widgets.routes.json_response import JSONResponse
 
 TOKEN = secrets.token_urlsafe(32)
 """Opens every door; sent as the header `X-Bagtag-Token`."""

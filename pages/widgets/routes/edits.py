@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from miml_core import BagtagError
 from miml_core.project import NeedsConfirmation, Project
@@ -14,6 +14,7 @@ from miml_core.project.errors import BadAct, Busy
 from pages.widgets.repredict import repredict_soon
 from pages.widgets.routes.doors import NotAllowed
 from pages.widgets.routes.edit_fields import ACTS, is_edit, parsed
+from pages.widgets.routes.json_response import JSONResponse
 
 MOST_EDITS = 100
 _MOVES_PREDICTIONS = set(ACTS) - {"add_class", "accept", "accept_bag"}

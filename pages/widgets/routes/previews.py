@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from miml_core.project import Project
 from pages.widgets.routes.bags import flat_rings, heading
 from pages.widgets.routes.doors import NotAllowed
 from pages.widgets.routes.images import BagImage, image_version, keep_tried, placement
+from pages.widgets.routes.json_response import JSONResponse
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid

@@ -1,0 +1,61 @@
+"""Types of arguments: what is not finite, out of range or no path is refused with a sentence before anything begins."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+LARGEST_SEED = 2**32 - 1
+LARGEST_ID = 2**63 - 1
+MOST_PROCESSES = 256
+_SHOWN = 40
+
+
+def number(low: float, high: float) -> Callable[[str], float]:
+    """A number from `low` to `high`."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high or math.isinf(value):
+            raise argparse.ArgumentTypeError(f"must be a number from {low:g} to {high:g}, not {_shown(text)}")
+        return value
+
+    return parse
+
+
+def whole_number(low: int, high: int) -> Callable[[str], int]:
+    """A whole number from `low` to `high`."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {low} to {high}, not {_shown(text)}")
+        return value
+
+    return parse
+
+
+def path(text: str) -> Path:
+    """A path; nothing is not the current folder."""
+    if not text.strip() or "\0" in text:
+        raise argparse.ArgumentTypeError(f"must be a path, not {_shown(text)}")
+    return Path(text)
+
+
+def check_types(parser: argparse.ArgumentParser) -> None:
+    """Give every argument that is a bare path or number a type that says what is wrong with it."""
+    stricter = {Path: path, int: whole_number(-LARGEST_ID, LARGEST_ID), float: number(-1e300, 1e300)}
+    for action in parser._actions:
+        action.type = stricter.get(action.type, action.type)  # type: ignore[call-overload]
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
