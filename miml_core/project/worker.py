@@ -33,7 +33,6 @@ _PAUSE_SECONDS = 0.01
 
 def main(folder: str, job_id: int) -> int:
     """Do one job that was claimed for this process, then start what waits behind it."""
-    _yield_to_people()
     store = Store.open(Path(folder))
     store.pause_seconds = _PAUSE_SECONDS
     with store.write() as connection:
@@ -80,4 +79,5 @@ def _end(context: JobContext, state: str, message: str, result: dict[str, object
 
 
 if __name__ == "__main__":
+    _yield_to_people()
     sys.exit(main(sys.argv[1], int(sys.argv[2])))

@@ -52,6 +52,32 @@ def write_forever(folder: str, nonce: str, n_bags: int, acknowledge: Connection)
             acknowledge.send(number)
 
 
+def mixed_edit(number: int, segments: list[int]) -> dict[str, Any]:
+    """Corrections, tags, drawn segments and undone acts, one after the other."""
+    segment = segments[number % len(segments)]
+    left = 0.1 + number % 90 / 10
+    corner = [(left, 7000), (left + 0.1, 7000), (left + 0.1, 7900), (left, 7900)]
+    acts: list[dict[str, Any]] = [
+        {"act": "correct", "segment": segment, "label": 1 + number % 3},
+        {"act": "tag", "bag": 1, "class": 1 + number % 3, "value": 1},
+        {"act": "draw", "bag": 1, "rings": [corner]},
+        {"act": "undo"},
+        {"act": "correct", "segment": segment, "label": None},
+    ]
+    return acts[number % len(acts)]
+
+
+def mix_forever(folder: str, nonce: str, acknowledge: Connection) -> None:
+    """Edit without end in all ways, saying the number of each edit once it is stored."""
+    from miml_core.project import Project
+
+    with Project.open(folder, annotator=nonce) as project:
+        segments = [segment.id for segment in project.segments(1) if segment.origin == "automatic"]
+        for number in range(1_000_000):
+            project.apply_edit(nonce, number, mixed_edit(number, segments))
+            acknowledge.send(number)
+
+
 def write_some(folder: str, nonce: str, n_edits: int, bag_id: int, done: Connection) -> None:
     """Toggle tags of one bag; answers how many edits were stored, or the error."""
     from miml_core.project import Project

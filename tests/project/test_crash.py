@@ -16,11 +16,14 @@ import pytest
 from sqlalchemy import select
 
 from miml_core.errors import BagtagError
-from miml_core.project import Project
+from miml_core.project import Project, launch
 from miml_core.project.errors import NotSaved
 from miml_core.project.schema import edits
 from tests.project import processes
 from tests.project.conftest import add_bags
+from tests.project.sounds import write_recordings
+from tests.project.test_jobs import Forked, do, is_alive
+from tests.project.test_learn_segmenter import judge_all
 
 _KILLS = 100
 
@@ -63,6 +66,27 @@ def test_a_hundred_kills_lose_nothing_that_was_acknowledged(small: Project) -> N
             assert project.bag(bag_id).tags == {c: v for c, v in tags.items() if v}
         assert project.check() == []
     assert acknowledged > _KILLS
+
+
+@pytest.mark.slow
+def test_kills_between_edits_of_all_kinds_leave_a_whole_project(small: Project) -> None:
+    """Corrections, drawn segments and undone acts take several tables: all of an edit is there, or nothing."""
+    folder = small.folder
+    small.close()
+    rng = np.random.default_rng(12)
+    for kill in range(_KILLS // 4):
+        ours, theirs = processes.pipe()
+        writer = processes.start(processes.mix_forever, str(folder), f"mixed {kill}", theirs)
+        theirs.close()
+        last = ours.recv()
+        time.sleep(rng.exponential(0.05))
+        os.kill(writer.pid or 0, signal.SIGKILL)
+        writer.join()
+        last = max([last, *_rest(ours)])
+        with Project.open(folder) as project:
+            numbers = [number for nonce, number in stored_edits(project) if nonce == f"mixed {kill}"]
+            assert numbers == list(range(len(numbers))) and last + 1 <= len(numbers) <= last + 2
+            assert project.check() == []
 
 
 def _rest(connection: processes.Connection) -> Iterator[int]:
@@ -190,6 +214,49 @@ def test_a_file_that_may_not_grow_says_so_and_breaks_nothing(small: Project) -> 
     assert small.bag(1).tags == {1: 1}
     assert small.check() == []
     small.tag(2, 2)
+
+
+def test_a_project_that_becomes_read_only_says_so_and_breaks_nothing(small: Project) -> None:
+    from sqlalchemy import event
+
+    small.tag(1, 1)
+    small.store.close()
+
+    def forbid(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute("PRAGMA query_only = ON")
+
+    event.listen(small.store._engine, "connect", forbid)
+    with pytest.raises(BagtagError, match="read-only"):
+        small.tag(2, 2)
+    assert small.bag(1).tags == {1: 1} and small.bag(2).tags == {}
+    event.remove(small.store._engine, "connect", forbid)
+    small.store.close()
+    small.tag(2, 2)
+    assert small.bag(2).tags == {2: 1} and small.check() == []
+
+
+@pytest.mark.slow
+def test_a_killed_learning_of_the_segmenter_changes_nothing_and_can_be_run_again(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers = Forked()
+    monkeypatch.setattr(launch, "start_worker", workers.start_worker)
+    monkeypatch.setattr(launch, "_is_worker", is_alive)
+    write_recordings(tmp_path / "sound", 12)
+    do(project, "import", {"paths": [str(tmp_path / "sound")]})
+    do(project, "segment", {"processes": 1})
+    project.add_class("Wren")
+    judge_all(project, project.bag_ids())
+    before = project.settings
+    workers.hold_at = 1
+    job = project.start_job("learn-segmenter")
+    os.kill(workers.wait_for_step(1), signal.SIGKILL)
+    workers.started[-1][0].join()
+    workers.hold_at = None
+    assert project.job(job.id).state == "dead" and project.settings == before
+    assert not [problem for problem in project.check() if problem.kind != "leftover"]
+    assert project.wait_job(project.restart_job(job.id).id, timeout=120).state == "done"
+    assert project.settings.learned_segmenter == "segmenters/1.npz"
 
 
 def test_a_project_half_made_is_none(tmp_path: Path) -> None:
