@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -120,6 +120,17 @@ def window_frames(path: str | Path, start: float, duration: float) -> tuple[int,
     with _open(path) as sound:
         rate = int(sound.samplerate)
         return rate, *_window_frames(path, sound.frames, rate, start, duration)
+
+
+@contextmanager
+def open_reader(path: str | Path, channel: Channel = "mix") -> Iterator[Callable[[int, int], NDArray[np.float32]]]:
+    """Open a file once to read many short stretches: gives `read(first frame, number of frames)`.
+
+    `read` returns fewer samples where the file ends early, and raises `BagtagError` where there are none at all.
+    """
+    path = Path(path)
+    with _open(path) as sound:
+        yield lambda first, count: _read_frames(path, sound, first, count, channel)
 
 
 def cut_windows(

@@ -16,10 +16,15 @@ WIDEST_PICTURE = 16_384
 
 def render_png(spectrogram: Spectrogram, settings: SpectrogramSettings, max_width: int = WIDEST_PICTURE) -> bytes:
     """A PNG with one pixel a cell, coloured by the settings' view."""
+    values = _reduced(spectrogram.values, max_width)
+    return encode_png(values, background_level(values), settings)
+
+
+def encode_png(values: NDArray[np.float32], background: float, settings: SpectrogramSettings) -> bytes:
+    """Colour levels by the settings' view, `background` being the level that its decibels are counted from."""
     from PIL import Image
 
-    values = _reduced(spectrogram.values, max_width)
-    levels = _colour_numbers(values, settings.quiet_db, settings.loud_db)
+    levels = _colour_numbers(values, background, settings.quiet_db, settings.loud_db)
     picture = Image.fromarray(levels, mode="P")
     picture.putpalette(colour_map(settings.colour_map).tobytes())
     stream = io.BytesIO()
@@ -35,9 +40,15 @@ def _reduced(values: NDArray[np.float32], max_width: int) -> NDArray[np.float32]
     return np.maximum.reduceat(values, starts, axis=1)
 
 
-def _colour_numbers(values: NDArray[np.float32], quiet_db: float, loud_db: float) -> NDArray[np.uint8]:
-    """0 to 255 from `quiet_db` to `loud_db` above the median level."""
-    background = np.median(values[:: max(1, values.shape[0] // 64), :: max(1, values.shape[1] // 512)])
+def background_level(values: NDArray[np.float32], columns: int = 512) -> float:
+    """The median level, of about 64 rows and at least `columns` columns spread over the picture."""
+    return float(np.median(values[:: max(1, values.shape[0] // 64), :: max(1, values.shape[1] // columns)]))
+
+
+def _colour_numbers(
+    values: NDArray[np.float32], background: float, quiet_db: float, loud_db: float
+) -> NDArray[np.uint8]:
+    """0 to 255 from `quiet_db` to `loud_db` above the background."""
     scale = np.float32(255 / (loud_db - quiet_db))
-    levels = (values - np.float32(background + quiet_db)) * scale
+    levels = (values - np.float32(np.float32(background) + quiet_db)) * scale
     return np.clip(levels, 0, 255, out=levels).astype(np.uint8)

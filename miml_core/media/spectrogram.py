@@ -235,13 +235,18 @@ def _hann(length: int) -> NDArray[np.float32]:
 
 def _band_power(samples: NDArray[np.float32], layout: _Layout) -> NDArray[np.float32]:
     """(bins, columns) power, highest frequency on top."""
-    from scipy.fft import rfft
-
     columns = -(-len(samples) // layout.hop)
     before = (layout.window - layout.hop) // 2
     after = max(0, (columns - 1) * layout.hop + layout.window - before - len(samples))
     padded = np.pad(samples, (before, after), mode="reflect" if len(samples) > 1 else "edge")
-    frames = np.lib.stride_tricks.sliding_window_view(padded, layout.window)[:: layout.hop]
+    return _frame_power(np.lib.stride_tricks.sliding_window_view(padded, layout.window)[:: layout.hop], layout)
+
+
+def _frame_power(frames: NDArray[np.float32], layout: _Layout) -> NDArray[np.float32]:
+    """(columns, window) samples -> (bins, columns) power, highest frequency on top."""
+    from scipy.fft import rfft
+
+    columns = len(frames)
     window = _hann(layout.window)
     power = np.empty((layout.last_bin - layout.first_bin, columns), dtype=np.float32)
     for begin in range(0, columns, _FRAMES_AT_ONCE):
@@ -269,6 +274,10 @@ def _pcen_levels(power: NDArray[np.float32], hop: float, seconds: float = 0.4) -
 
     keep = np.exp(-hop / seconds)
     smooth = lfilter([1 - keep], [1, -keep], power, axis=1, zi=keep * np.median(power, axis=1, keepdims=True))[0]
+    return _pcen_gain(power, smooth)
+
+
+def _pcen_gain(power: NDArray[np.float32], smooth: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     gain = (smooth + 1e-12) ** -0.98
     values = 10 * np.log10(1 + power * gain / 2)
     return np.ascontiguousarray(values, dtype=np.float32)
