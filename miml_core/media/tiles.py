@@ -136,7 +136,7 @@ class SpectrogramTiles:
         """Some stretches of the bag, or all of a short one: this normalisation needs what came before."""
         if self.width <= WIDEST_PICTURE and 1 << level <= self._frames:
             return self._rows(self._joined(read, level, 0, columns))
-        stretch = max(1, min(columns // 8, TILE_COLUMNS >> min(level, 3)))
+        stretch = max(1, min(columns // 8, _SAMPLED_COLUMNS))
         starts = np.linspace(0, columns - stretch, min(8, columns)).astype(int)
         if 1 << level <= self._frames:
             parts = [self._joined(read, level, int(start), int(start) + stretch) for start in starts]
@@ -172,7 +172,7 @@ class SpectrogramTiles:
         return self._bands(_frame_power(frames, layout))
 
     def _samples(self, read: Read, begin: int, end: int) -> Floats:
-        """Samples of the window, mirrored at its ends as `make_spectrogram` mirrors them, silent where there are none."""
+        """Samples of the window, mirrored at its ends as in `make_spectrogram`, silent where there are none."""
         count = self.window.count
         first, last = max(0, begin), min(count, end)
         if begin < 0:
@@ -230,7 +230,7 @@ class SpectrogramTiles:
 
     @cached_property
     def band_medians(self) -> Floats:
-        """(bands, 1) median level (median power for PCEN) of each band: of all columns, or of a sample of a long bag."""
+        """(bands, 1) median level (median power for PCEN) of each band, of all columns or of a sample."""
         bands = self._layout.last_bin - self._layout.first_bin
         whole = self.width * bands <= _WHOLE_CELLS and self.window.count <= 2 * _WHOLE_CELLS
         most = self.width if whole else min(self.width, max(16, min(512, _WHOLE_CELLS // bands)))
