@@ -28,6 +28,8 @@ from miml_core.project.rows import (
     Progress,
     Run,
     Segment,
+    SegmentRange,
+    SegmentSummary,
     TagImport,
 )
 
@@ -54,6 +56,8 @@ __all__ = [
     "Run",
     "SampleAccuracy",
     "Segment",
+    "SegmentRange",
+    "SegmentSummary",
     "TagImport",
     "TagReason",
     "TagSuggestion",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from miml_core.project import acts, history, segments
-from miml_core.project.rows import EditResult, HistoryEntry, Ring, Segment
+from miml_core.project import acts, history, segment_ranges, segments
+from miml_core.project.rows import EditResult, HistoryEntry, Ring, Segment, SegmentRange, SegmentSummary
 from miml_core.project.store import Store
 
 if TYPE_CHECKING:
@@ -84,10 +84,42 @@ class AnnotateDesk:
 
     # segments
 
-    def segments(self, bag_id: int, *, predictions: bool = True) -> list[Segment]:
+    def segments(self, bag_id: int, *, predictions: bool = True, outlines: bool = True) -> list[Segment]:
         """All segments of a bag with outlines in real units, labels and the current run's predictions."""
+        tolerance = segments.SCREEN_TOLERANCE if outlines else None
         with self.store.read() as connection:
-            return segments.of_bag(connection, bag_id, predictions=predictions)
+            return segments.of_bag(connection, bag_id, predictions=predictions, tolerance=tolerance)
+
+    def segments_between(self, bag_id: int, first: float, last: float, *, also: Sequence[int] = ()) -> SegmentRange:
+        """Segments that touch a range of time, and those of `also`; outlines only where they are not too many."""
+        with self.store.read() as connection:
+            return segment_ranges.between(connection, bag_id, first, last, also=also)
+
+    def segment_summary(self, bag_id: int, first: float, last: float, bins: int) -> SegmentSummary:
+        """How many segments a bag has: in all, checked, by label, and in each of `bins` parts of a range of time."""
+        with self.store.read() as connection:
+            return segment_ranges.summary(connection, bag_id, first, last, bins)
+
+    def segment_edges(self, bag_id: int, segment_id: int) -> tuple[float, float] | None:
+        """(left, right) of a segment of a bag; None when the bag has no such segment."""
+        with self.store.read() as connection:
+            return segment_ranges.edges(connection, bag_id, segment_id)
+
+    def next_segment(
+        self,
+        bag_id: int,
+        *,
+        after: int | None = None,
+        at: float | None = None,
+        step: Literal[1, -1] = 1,
+        unchecked: bool = False,
+        wrap: bool = True,
+    ) -> int | None:
+        """The id of the next or previous segment by time, counted from a segment (`after`) or a time (`at`)."""
+        with self.store.read() as connection:
+            return segment_ranges.next_one(
+                connection, bag_id, after=after, at=at, step=step, unchecked=unchecked, wrap=wrap
+            )
 
     def segment(self, segment_id: int) -> Segment:
         """One segment; raises `Gone` when it does not exist."""

@@ -95,8 +95,8 @@ def predict_bag(store: Store, bag_id: int) -> int:
 # reading
 
 
-def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
-    """Segment id -> what the current run says."""
+def of_bag(connection: Connection, bag_id: int, *, only: Sequence[int] | None = None) -> dict[int, Prediction]:
+    """Segment id -> what the current run says; of all segments, or `only` of some."""
     run = current_run(connection)
     block = None if run is None else block_of(connection, run.id, bag_id)
     if run is None or block is None:
@@ -106,6 +106,7 @@ def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
     bag = connection.execute(select(bags_table).where(bags_table.c.id == bag_id)).one()
     absent = -1 if bag.finished and not bag.rest_unknown else 0
     lines = lines_of(columns, [block])
+    rows = np.arange(len(lines.segment_ids)) if only is None else np.flatnonzero(np.isin(lines.segment_ids, only))
     return {
         segment_id: Prediction(
             run_id=run.id,
@@ -118,13 +119,13 @@ def of_bag(connection: Connection, bag_id: int) -> dict[int, Prediction]:
             contradicts=free_top != BACKGROUND and tagged.get(free_top, absent) < 0,
         )
         for segment_id, probabilities, top, probability, margin, free_top, free_probability in zip(
-            lines.segment_ids.tolist(),
-            lines.probabilities.tolist(),
-            lines.top.tolist(),
-            lines.probability.tolist(),
-            lines.margin.tolist(),
-            lines.free_top.tolist(),
-            lines.free_probability.tolist(),
+            lines.segment_ids[rows].tolist(),
+            lines.probabilities[rows].tolist(),
+            lines.top[rows].tolist(),
+            lines.probability[rows].tolist(),
+            lines.margin[rows].tolist(),
+            lines.free_top[rows].tolist(),
+            lines.free_probability[rows].tolist(),
         )
     }
 

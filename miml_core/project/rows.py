@@ -157,6 +157,31 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class SegmentRange:
+    """Segments of a bag in a range of time."""
+
+    first: float
+    last: float
+    total: int
+    """How many touch the range."""
+    detail: str
+    """"outlines"; "boxes" (too many for outlines: only the edges are there); "none" (too many to list)."""
+    segments: list[Segment]
+
+
+@dataclass(frozen=True)
+class SegmentSummary:
+    """Segments of a bag in numbers."""
+
+    n_segments: int
+    n_checked: int
+    labels: dict[int, int]
+    """Label -> segments that a person gave it, or that the current run gives it with at least one half."""
+    density: list[int]
+    """How many there are in each of some equal parts of the bag."""
+
+
+@dataclass(frozen=True)
 class HistoryEntry:
     """One act of a person."""
 

@@ -47,6 +47,11 @@ def of_bag(
     return _segments(connection, table.c.bag_id == bag_id, predicted=predictions, tolerance=tolerance)
 
 
+def matching(connection: Connection, which: Any, *, tolerance: float | None = SCREEN_TOLERANCE) -> list[Segment]:
+    """Live segments that fulfil a condition on their table, by number, with their predictions."""
+    return _segments(connection, which, predicted=True, tolerance=tolerance)
+
+
 def one(connection: Connection, segment_id: int) -> Segment:
     found = _segments(connection, table.c.id == segment_id, predicted=True, tolerance=SCREEN_TOLERANCE)
     if not found:
@@ -119,9 +124,9 @@ def _grid_from_file(connection: Connection, bag: Row[Any]) -> Grid:
         from miml_core.media.image import open_image
 
         return open_image(path, max_side=used.picture_segments.working_side).grid
-    from miml_core.media.spectrogram import read_spectrogram
+    from miml_core.media.sound_blocks import SoundWindow
 
-    return read_spectrogram(path, bag.start, bag.end, used.spectrogram, used.channel).grid
+    return SoundWindow.of(path, bag.start, bag.end, used.spectrogram, used.channel).grid
 
 
 def _grid_text(connection: Connection, grid_id: int) -> str:
@@ -146,7 +151,7 @@ def _segments(connection: Connection, which: Any, *, predicted: bool, tolerance:
     laid_on = {grid_id: _grid_text(connection, grid_id) for grid_id in {row.grid_id for row in found}}
     guesses: dict[int, Prediction] = {}
     for bag_id in {row.bag_id for row in found} if predicted else ():
-        guesses |= predictions.of_bag(connection, bag_id)
+        guesses |= predictions.of_bag(connection, bag_id, only=[row.id for row in found if row.bag_id == bag_id])
     return [
         _segment(
             row,

@@ -24,7 +24,7 @@ def why_these_tags(project: Project, bag_id: int) -> None:
     if not reasons:
         return
     names = {one.id: one.name for one in project.classes()}
-    numbers = {one.id: one.number for one in project.segments(bag_id, predictions=False)}
+    numbers = {one.id: one.number for one in project.segments(bag_id, predictions=False, outlines=False)}
     parts = [
         f"{plain(names[reason.class_id])}: segment {numbers[reason.segment_id]}"
         for reason in reasons

@@ -8,7 +8,7 @@ import sys
 from starlette.routing import Route
 
 from pages.widgets.routes.assets import send_asset
-from pages.widgets.routes.bags import send_bag, send_news
+from pages.widgets.routes.bags import send_bag, send_news, send_next
 from pages.widgets.routes.doors import guarded, send_nothing
 from pages.widgets.routes.edits import take_edits
 from pages.widgets.routes.images import send_image
@@ -28,6 +28,7 @@ def canvas_routes() -> list[Route]:
         Route("/bagtag/assets/{version}/{name}", send_asset, methods=["GET"]),
         Route(f"{_PROJECT}/news", guarded(send_news), methods=["GET"]),
         Route(f"{_PROJECT}/bag/{{bag:id}}", guarded(send_bag), methods=["GET"]),
+        Route(f"{_PROJECT}/bag/{{bag:id}}/next", guarded(send_next), methods=["GET"]),
         Route(f"{_PROJECT}/image/{{bag:id}}", guarded(send_image, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/sound/{{bag:id}}", guarded(send_sound, by_address=True, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/preview/{{preview}}", guarded(send_preview), methods=["GET"]),

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Bag, Class, Prediction, Project, Segment
-from pages.widgets.routes.doors import number_in
+from pages.widgets.routes.doors import NotAllowed, number_in
 from pages.widgets.routes.images import image_version, placement
 from pages.widgets.routes.json_response import JSONResponse
 
 MOST_GUESSES = 6
+MOST_WHOLE = 500
+"""Segments of a long bag up to which all are sent at once."""
+MOST_ALSO = 100
+LONG_SECONDS = 120.0
+OPENING_SECONDS = 30.0
+"""Of a sound longer than `LONG_SECONDS` a canvas shows this much first: calls are too small to see in more."""
+DENSITY_BINS = 512
 _LEAST_GUESS = 0.005
 _DECIMALS = {"sound": (4, 1), "picture": (1, 1)}
 
@@ -25,29 +33,113 @@ def send_news(request: Request, project: Project) -> Response:
 
 
 def send_bag(request: Request, project: Project) -> Response:
-    """Everything about one bag except its picture and sound."""
+    """A bag without its pictures and sound, with its segments.
+
+    Of a long bag with many segments only those in a range of time come: `from` to `to` (seconds), or around a
+    `segment`, `span` seconds wide; without either, those of the stretch a canvas opens with. Segments named by `also`
+    come wherever they are.
+    """
     bag = project.bag(request.path_params["bag"])
     image = image_version(project, bag)
-    etag = f'W/"{project.revision}-{image}"'
+    asked = hashlib.sha256(str(request.url.query).encode()).hexdigest()[:8]
+    etag = f'W/"{project.revision}-{image}-{asked}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
-    return JSONResponse(described(project, bag, image), headers=headers)
+    return JSONResponse(described(project, bag, image, _asked_range(request, project, bag)), headers=headers)
 
 
-def described(project: Project, bag: Bag, image: str) -> dict[str, Any]:
+def send_next(request: Request, project: Project) -> Response:
+    """The id of the next (`step` 1) or previous (-1) segment of a bag by time, `after` a segment or `at` a time."""
+    bag = project.bag(request.path_params["bag"])
+    after = int(number_in(request, "after", 0, 2**53, 0)) or None
+    at = number_in(request, "at", 0.0, 1e9, bag.start) if "at" in request.query_params else None
+    found = project.next_segment(
+        bag.id,
+        after=after,
+        at=at,
+        step=1 if number_in(request, "step", -1, 1, 1) > 0 else -1,
+        unchecked=number_in(request, "unchecked", 0, 1, 0) > 0,
+        wrap=number_in(request, "wrap", 0, 1, 1) > 0,
+    )
+    return JSONResponse({"segment": found})
+
+
+@dataclass(frozen=True)
+class AskedRange:
+    """Which segments of a long bag to send."""
+
+    first: float
+    last: float
+    also: tuple[int, ...] = ()
+
+
+def opening_range(project: Project, bag: Bag) -> tuple[float, float] | None:
+    """The seconds a canvas shows of a long sound when it is opened; None: all of it."""
+    if project.kind != "sound" or bag.duration <= LONG_SECONDS:
+        return None
+    return bag.start, bag.start + OPENING_SECONDS
+
+
+def _asked_range(request: Request, project: Project, bag: Bag) -> AskedRange | None:
+    opening = opening_range(project, bag)
+    if opening is None or bag.n_segments <= MOST_WHOLE:
+        return None
+    also = _also(request)
+    segment = int(number_in(request, "segment", 0, 2**53, 0))
+    edges = project.segment_edges(bag.id, segment) if segment else None
+    if edges is not None:
+        span = number_in(request, "span", 0.001, 1e7, OPENING_SECONDS)
+        middle = (edges[0] + edges[1]) / 2
+        return AskedRange(middle - span, middle + span, also=(segment, *also))
+    if "from" not in request.query_params:
+        return AskedRange(*opening, also=also)
+    first = number_in(request, "from", -1e7, 1e7)
+    return AskedRange(first, number_in(request, "to", first, 1e7), also=also)
+
+
+def _also(request: Request) -> tuple[int, ...]:
+    parts = [part for part in request.query_params.get("also", "").split(",") if part]
+    if len(parts) > MOST_ALSO or not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
+        raise NotAllowed(400, f"also must be at most {MOST_ALSO} numbers of segments.")
+    return tuple(int(part) for part in parts)
+
+
+def described(project: Project, bag: Bag, image: str, asked: AskedRange | None = None) -> dict[str, Any]:
     """The bag in JSON; the revision is read first, so that what is missed is found by the next look for news."""
     revision = project.revision
-    kind = project.kind
-    extent, rate = placement(project, bag)
+    place = placement(project, bag)
     return {
         **heading(project, bag),
         "revision": revision,
         "image": image,
-        "extent": extent,
-        "rate": rate,
-        "segments": [_segment(segment, kind) for segment in project.segments(bag.id)],
+        "extent": place.extent,
+        "rate": place.rate,
+        "tiles": place.tiling(),
+        "opening": opening_range(project, bag),
+        **(_all_segments(project, bag) if asked is None else _some_segments(project, bag, asked, place.extent)),
         "suggestions": [[found.class_id, round(found.probability, 3)] for found in project.tag_suggestions(bag.id)],
+    }
+
+
+def _all_segments(project: Project, bag: Bag) -> dict[str, Any]:
+    """`range` and `counts` are null: everything is here to be counted."""
+    segments = [_segment(segment, project.kind) for segment in project.segments(bag.id)]
+    return {"segments": segments, "range": None, "counts": None}
+
+
+def _some_segments(project: Project, bag: Bag, asked: AskedRange, extent: dict[str, Any]) -> dict[str, Any]:
+    found = project.segments_between(bag.id, asked.first, asked.last, also=asked.also)
+    counted = project.segment_summary(bag.id, extent["left"], extent["right"], DENSITY_BINS)
+    return {
+        "segments": [_segment(one, project.kind, boxed=True) for one in found.segments],
+        "range": {"from": found.first, "to": found.last, "total": found.total, "detail": found.detail},
+        "counts": {
+            "segments": counted.n_segments,
+            "checked": counted.n_checked,
+            "labels": {str(label): number for label, number in counted.labels.items()},
+            "density": counted.density,
+        },
     }
 
 
@@ -70,11 +162,15 @@ def flat_rings(outline: Iterable[Sequence[Sequence[float]]], kind: str) -> list[
     return [[n for x, y in ring for n in (round(float(x), of_x), round(float(y), of_y))] for ring in outline]
 
 
-def _segment(segment: Segment, kind: str) -> dict[str, Any]:
+def _segment(segment: Segment, kind: str, *, boxed: bool = False) -> dict[str, Any]:
+    """`boxed` adds the exact edges, and draws a segment that has no outline as their box."""
+    edges = segment.left, segment.right, segment.low, segment.high
+    outline = segment.outline or [_corners(*edges)]
     return {
         "id": segment.id,
         "number": segment.number,
-        "rings": flat_rings(segment.outline, kind),
+        "rings": flat_rings(outline, kind),
+        **({"edges": edges} if boxed else {}),
         "label": segment.label,
         "accepted": segment.accepted,
         "origin": segment.origin,
@@ -82,6 +178,10 @@ def _segment(segment: Segment, kind: str) -> dict[str, Any]:
         "free": None if segment.prediction is None else segment.prediction.free_top,
         "contradicts": segment.prediction is not None and segment.prediction.contradicts,
     }
+
+
+def _corners(left: float, right: float, low: float, high: float) -> list[tuple[float, float]]:
+    return [(left, high), (right, high), (right, low), (left, low)]
 
 
 def _guesses(prediction: Prediction) -> list[list[float]]:

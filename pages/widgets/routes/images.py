@@ -1,7 +1,8 @@
-"""The picture behind the segments: a bag's spectrogram at the resolution it was analysed at, or its photograph.
+"""The picture behind the segments: tiles of a bag's spectrogram (see `miml_core.media.tiles`), or its photograph.
 
-Made once, kept in the project's cache folder with the numbers that place it in real units; the version in its address
-changes with the file and with the settings, so a browser never shows an old one.
+Each is made once and kept in the project's cache folder; the version in its address changes with the file and with the
+settings, so a browser never shows an old one. Where a picture lies in real units follows from the file's header and
+the settings: nothing is decoded to open a bag.
 """
 
 from __future__ import annotations
@@ -14,26 +15,34 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core import BagtagError
 from miml_core.project import Bag, Project
-from pages.widgets.routes.doors import NotAllowed
+from pages.widgets.routes.doors import NotAllowed, number_in
+
+if TYPE_CHECKING:
+    from miml_core.media.grid import Grid
+    from miml_core.media.tiles import SpectrogramTiles
 
 LARGEST_SIDE = 4096
 _PNG_PIXELS = 1_000_000
-_KEPT_IN_MEMORY = 24
+_KEPT_IN_MEMORY = 48
 _KEPT_ON_DISK = 3000
 _LOOK_EVERY = 100
-_LAYOUT = 1
+_LAYOUT = 2
 """Part of every version; counted up when what is drawn changes."""
 
-_memory: OrderedDict[tuple[str, int, str], BagImage] = OrderedDict()
+Name = tuple[str, int, str, str]
+"""Project, bag, version, and which tile ("" is the only picture)."""
+
+_memory: OrderedDict[Name, BagImage] = OrderedDict()
+_places: OrderedDict[tuple[str, int, str], Placement] = OrderedDict()
 _lock = threading.Lock()
-_making: dict[tuple[str, int, str], threading.Lock] = {}
+_making: dict[Name, threading.Lock] = {}
 _written = 0
 _tried: OrderedDict[tuple[str, str], BagImage] = OrderedDict()
 
@@ -48,15 +57,32 @@ class BagImage:
     rate: int
 
 
+@dataclass(frozen=True)
+class Placement:
+    """Where a bag's picture lies in real units, and how it is cut into tiles (None: it is one picture)."""
+
+    extent: dict[str, Any]
+    rate: int
+    tiles: SpectrogramTiles | None = None
+
+    def tiling(self) -> dict[str, Any] | None:
+        """What a browser needs to ask for tiles: columns of the lowest level, columns per tile, the highest level."""
+        from miml_core.media.tiles import TILE_COLUMNS
+
+        if self.tiles is None:
+            return None
+        return {"width": self.tiles.width, "columns": TILE_COLUMNS, "top": self.tiles.top_level}
+
+
 def send_image(request: Request, project: Project) -> Response:
-    """The picture of a bag at the version asked for."""
+    """The picture of a bag at the version asked for; of a sound, one tile (`level`, `tile`) of it."""
     bag = project.bag(request.path_params["bag"])
     wanted = request.query_params.get("v", "")
     image = _tried.get((str(project.folder), wanted))
     if image is None:
         if wanted != image_version(project, bag):
             raise NotAllowed(404, "This picture has changed: reload the page.")
-        image = bag_image(project, bag)
+        image = bag_image(project, bag, *_asked_tile(request, project, bag))
     headers = {"Cache-Control": "private, max-age=604800, immutable"}
     return Response(image.content, media_type=image.media_type, headers=headers)
 
@@ -78,55 +104,100 @@ def image_version(project: Project, bag: Bag) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def placement(project: Project, bag: Bag) -> tuple[dict[str, Any], int]:
-    """(extent, sample rate) of a bag's picture; a file that cannot be read still gets axes for its segments."""
+def placement(project: Project, bag: Bag) -> Placement:
+    """Where a bag's picture lies; a file that cannot be read still gets axes for its segments."""
     try:
-        image = bag_image(project, bag)
+        return _place(project, bag)
     except BagtagError:
-        return _stand_in(project, bag), 0
-    return image.extent, image.rate
+        return Placement(_stand_in(project, bag), 0)
 
 
-def bag_image(project: Project, bag: Bag) -> BagImage:
-    """The picture from memory, from the cache folder, or made now."""
-    name = (str(project.folder), bag.id, image_version(project, bag))
+def bag_image(project: Project, bag: Bag, level: int = 0, tile: int = 0) -> BagImage:
+    """The picture (or one tile of it) from memory, from the cache folder, or made now."""
+    which = f"-{level}-{tile}" if project.kind == "sound" else ""
+    name = (str(project.folder), bag.id, image_version(project, bag), which)
     with _lock:
         if name in _memory:
             _memory.move_to_end(name)
             return _memory[name]
         turn = _making.setdefault(name, threading.Lock())
     with turn:
-        image = _memory.get(name) or _from_disk(project, name) or _made(project, bag, name)
+        image = _memory.get(name) or _from_disk(project, name) or _made(project, bag, name, level, tile)
     with _lock:
         _making.pop(name, None)
-        _memory[name] = image
-        while len(_memory) > _KEPT_IN_MEMORY:
-            _memory.popitem(last=False)
+        _keep(_memory, name, image)
     return image
+
+
+def _asked_tile(request: Request, project: Project, bag: Bag) -> tuple[int, int]:
+    """(level, tile) of a request; without them, the whole bag as one tile."""
+    tiles = _place(project, bag).tiles
+    if tiles is None:
+        return 0, 0
+    level = number_in(request, "level", 0, 62, tiles.top_level)
+    tile = number_in(request, "tile", 0, 2**53, 0)
+    if level != int(level) or tile != int(tile) or level > tiles.top_level or tile >= tiles.tiles(int(level)):
+        raise NotAllowed(404, "This picture has no such tile: reload the page.")
+    return int(level), int(tile)
+
+
+def _place(project: Project, bag: Bag) -> Placement:
+    """From the file's header, read once."""
+    path = project.media_path(bag.id)
+    name = (str(project.folder), bag.id, image_version(project, bag))
+    with _lock:
+        if name in _places:
+            _places.move_to_end(name)
+            return _places[name]
+    place = _place_sound(project, path, bag) if project.kind == "sound" else _place_picture(path)
+    with _lock:
+        _keep(_places, name, place)
+    return place
+
+
+def _place_sound(project: Project, path: Path, bag: Bag) -> Placement:
+    from miml_core.media.sound_blocks import SoundWindow
+    from miml_core.media.tiles import SpectrogramTiles
+
+    settings = project.settings
+    window = SoundWindow.of(path, bag.start, bag.end, settings.spectrogram, settings.channel)
+    return Placement(_extent(window.grid), window.rate, SpectrogramTiles(window))
+
+
+def _place_picture(path: Path) -> Placement:
+    from miml_core.media.image import image_info
+
+    info = image_info(path)
+    size = {"right": float(info.width), "bottom": float(info.height)}
+    return Placement({"left": 0.0, "top": 0.0, **size, "scale": "linear"}, 0)
+
+
+def _extent(grid: Grid) -> dict[str, Any]:
+    return {"left": grid.left, "right": grid.right, "top": grid.top, "bottom": grid.bottom, "scale": grid.scale}
+
+
+def _keep(kept: OrderedDict[Any, Any], name: Any, value: Any) -> None:
+    kept[name] = value
+    kept.move_to_end(name)
+    while len(kept) > _KEPT_IN_MEMORY:
+        kept.popitem(last=False)
 
 
 def sound_image(spectrogram: Any, settings: Any) -> BagImage:
     """A spectrogram as a picture with its extent."""
     from miml_core.media.rendering import render_png
 
-    grid = spectrogram.grid
-    extent = {"left": grid.left, "right": grid.right, "top": grid.top, "bottom": grid.bottom, "scale": grid.scale}
-    return BagImage(render_png(spectrogram, settings), "image/png", extent, spectrogram.rate)
+    return BagImage(render_png(spectrogram, settings), "image/png", _extent(spectrogram.grid), spectrogram.rate)
 
 
-def _made(project: Project, bag: Bag, name: tuple[str, int, str]) -> BagImage:
-    path = project.media_path(bag.id)
-    image = _of_sound(project, path, bag) if project.kind == "sound" else _of_picture(path)
+def _made(project: Project, bag: Bag, name: Name, level: int, tile: int) -> BagImage:
+    place = _place(project, bag)
+    if place.tiles is None:
+        image = _of_picture(project.media_path(bag.id))
+    else:
+        image = BagImage(place.tiles.png(level, tile), "image/png", place.extent, place.rate)
     _to_disk(project, name, image)
     return image
-
-
-def _of_sound(project: Project, path: Path, bag: Bag) -> BagImage:
-    from miml_core.media.spectrogram import read_spectrogram
-
-    settings = project.settings
-    spectrogram = read_spectrogram(path, bag.start, bag.end, settings.spectrogram, settings.channel)
-    return sound_image(spectrogram, settings.spectrogram)
 
 
 def _of_picture(path: Path) -> BagImage:
@@ -136,15 +207,14 @@ def _of_picture(path: Path) -> BagImage:
 
     picture = open_image(path, max_side=LARGEST_SIDE)
     grid = picture.grid
-    extent = {"left": grid.left, "right": grid.right, "top": grid.top, "bottom": grid.bottom, "scale": "linear"}
     stream = io.BytesIO()
     small = grid.width * grid.height <= _PNG_PIXELS
     Image.fromarray(picture.pixels).save(stream, "PNG" if small else "JPEG", **({} if small else {"quality": 90}))
-    return BagImage(stream.getvalue(), "image/png" if small else "image/jpeg", extent, 0)
+    return BagImage(stream.getvalue(), "image/png" if small else "image/jpeg", _extent(grid), 0)
 
 
 def _stand_in(project: Project, bag: Bag) -> dict[str, Any]:
-    segments = project.segments(bag.id, predictions=False)
+    segments = project.segments(bag.id, predictions=False, outlines=False)
     right = max([bag.end, *(segment.right for segment in segments)], default=1.0)
     high = max([segment.high for segment in segments], default=0.0)
     if project.kind == "sound":
@@ -152,11 +222,11 @@ def _stand_in(project: Project, bag: Bag) -> dict[str, Any]:
     return {"left": 0.0, "right": max(right, 100.0), "top": 0.0, "bottom": max(high, 100.0), "scale": "linear"}
 
 
-def _file(project: Project, name: tuple[str, int, str]) -> Path:
-    return project.cache_folder / "images" / f"{name[1]}-{name[2]}.image"
+def _file(project: Project, name: Name) -> Path:
+    return project.cache_folder / "images" / f"{name[1]}-{name[2]}{name[3]}.image"
 
 
-def _from_disk(project: Project, name: tuple[str, int, str]) -> BagImage | None:
+def _from_disk(project: Project, name: Name) -> BagImage | None:
     """The file holds one line of JSON, then the picture."""
     try:
         head, _, content = _file(project, name).read_bytes().partition(b"\n")
@@ -165,7 +235,7 @@ def _from_disk(project: Project, name: tuple[str, int, str]) -> BagImage | None:
         return None
 
 
-def _to_disk(project: Project, name: tuple[str, int, str], image: BagImage) -> None:
+def _to_disk(project: Project, name: Name, image: BagImage) -> None:
     """Keep the picture if possible: a full disk is no reason not to show it."""
     global _written
     file = _file(project, name)

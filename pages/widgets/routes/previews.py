@@ -19,7 +19,7 @@ from starlette.responses import Response
 from miml_core.project import Project
 from pages.widgets.routes.bags import flat_rings, heading
 from pages.widgets.routes.doors import NotAllowed
-from pages.widgets.routes.images import BagImage, image_version, keep_tried, placement
+from pages.widgets.routes.images import BagImage, Placement, image_version, keep_tried, placement
 from pages.widgets.routes.json_response import JSONResponse
 
 if TYPE_CHECKING:
@@ -68,14 +68,18 @@ def send_preview(request: Request, project: Project) -> Response:
     if preview is None:
         raise NotAllowed(404, "This preview is gone: change a setting to make it again.")
     bag = project.bag(preview.bag_id)
-    extent, rate = (preview.extent, preview.rate) if preview.extent else placement(project, bag)
+    place = Placement(preview.extent, preview.rate) if preview.extent else placement(project, bag)
     shown = {
         **heading(project, bag),
         "revision": project.revision,
         "image": preview.image or image_version(project, bag),
-        "extent": extent,
-        "rate": rate,
+        "extent": place.extent,
+        "rate": place.rate,
+        "tiles": place.tiling(),
+        "opening": None,
         "segments": preview.segments,
+        "range": None,
+        "counts": None,
         "suggestions": [],
     }
     return JSONResponse(shown)
