@@ -53,7 +53,7 @@ def run() -> None:
 
 def _figures(board: Board, size: int) -> None:
     page = board.page
-    page.wait_for_function(f"{ROOT}.board.queue.soon().every(id => {ROOT}.board.server.knownBag(id))")
+    page.wait_for_function(f"{ROOT}.board.queue.soon().every(([id]) => {ROOT}.board.server.knownBag(id))")
     page.wait_for_timeout(2500)
     board.ask(_WATCH)
     traffic = _Traffic(page)

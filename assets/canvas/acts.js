@@ -40,11 +40,41 @@ function withContradictions(bag) {
   return changed.length ? changeSegments(bag, changed, (s) => ({ ...s, contradicts: contradicts(s) })) : bag;
 }
 
+/** The bag with edits done, one after another, and its counts brought along where not all its segments are here. */
+export function withEdits(bag, edits) {
+  const edited = edits.reduce(withEdit, bag);
+  return bag.counts && edited !== bag ? { ...edited, counts: countsAfter(bag, edited) } : edited;
+}
+
+function countsAfter(before, after) {
+  const { segments, checked, labels, density } = before.counts;
+  const isChecked = (s) => s.label !== null;
+  const counted = { ...labels };
+  for (const [bag, sign] of [[before, -1], [after, 1]]) {
+    for (const segment of bag.segments) {
+      const label = labelOf(segment);
+      if (label !== null && confidenceOf(segment) >= 0.5) counted[label] = (counted[label] ?? 0) + sign;
+    }
+  }
+  return {
+    segments: segments + after.segments.length - before.segments.length,
+    checked: checked + after.segments.filter(isChecked).length - before.segments.filter(isChecked).length,
+    labels: counted,
+    density,
+  };
+}
+
 const FULLY_KNOWN = ["correct", "accept", "accept_bag", "tag", "finish", "unfinish", "nothing_here", "delete"];
 
-/** Does the server have more to say about this act than `withEdit` knows: a new shape, or what "@7" has become? */
-export function needsFetch(act) {
+const OF_ALL_SEGMENTS = ["accept_bag", "tag", "nothing_here"];
+
+/**
+ * Does the server have more to say about this act than `withEdit` knows: a new shape, what "@7" has become, or (where
+ * only some segments are here, `partly`) what became of the others?
+ */
+export function needsFetch(act, partly = false) {
   const named = [act.class, act.label, ...(act.segments ?? [])];
+  if (partly && OF_ALL_SEGMENTS.includes(act.act)) return true;
   return !FULLY_KNOWN.includes(act.act) || named.some((name) => typeof name === "string");
 }
 

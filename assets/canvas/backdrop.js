@@ -1,35 +1,111 @@
-/** The picture behind the segments of the bag on screen. */
+/** The picture behind the segments of the bag on screen: one photograph, or the tiles of a spectrogram in view. */
+import { paintImage } from "./paint.js";
+import { paintTiles, tilesFor } from "./tiles.js";
+
+const MOST_AT_ONCE = 4;
+
 export class Backdrop {
   #name = null;
+  #bag = null;
+  #single = null;
+  #wanted = []; // [level, tile], the most urgent first
+  #onTheWay = new Set();
+  #failed = false;
 
   constructor(board) {
     this.board = board;
-    this.image = null;
   }
 
   /** Take the picture that belongs to a bag: at once where it is known, else as soon as it comes. */
-  async show({ id, image }) {
-    const { lifetime, notice, server, stage } = this.board;
-    const name = `${id}/${image}`;
+  show(bag) {
+    const name = `${bag.id}/${bag.image}`;
+    this.#bag = bag;
     if (this.#name === name) return;
     this.#name = name;
-    this.image = server.knownImage(id, image) ?? null;
-    if (this.image) return;
-    const stillWanted = () => this.#name === name && !lifetime.over;
+    this.#failed = false;
+    this.#wanted = [];
+    this.#single = bag.tiles ? null : (this.board.server.knownImage(bag.id, bag.image) ?? null);
+    if (!bag.tiles && !this.#single) this.#fetchSingle(name);
+  }
+
+  /** Are all tiles of the view here? (A single picture counts as one.) */
+  get complete() {
+    if (!this.#bag?.tiles) return this.#single !== null;
+    return tilesFor(this.#bag.tiles, this.board.view, this.#pixels).wanted.every(([level, tile]) => this.known(level, tile));
+  }
+
+  known(level, tile) {
+    return this.board.server.knownTile(this.#bag.id, this.#bag.image, level, tile);
+  }
+
+  paint(ctx) {
+    const { view, stage } = this.board;
+    if (this.#single) paintImage(ctx, view, this.#single);
+    if (!this.#bag?.tiles) return;
+    paintTiles(ctx, view, this.#bag.tiles, (level, tile) => this.known(level, tile), this.#pixels, stage.ratio);
+    this.#fetchTiles();
+  }
+
+  get #pixels() {
+    return this.board.view.plot.width * this.board.stage.ratio;
+  }
+
+  async #fetchSingle(name) {
+    const { server, stage } = this.board;
     try {
-      const bitmap = await server.image(id, image);
-      if (!stillWanted()) return;
-      this.image = bitmap;
+      const bitmap = await server.image(this.#bag.id, this.#bag.image);
+      if (!this.#isWanted(name)) return;
+      this.#single = bitmap;
       stage.refresh("base");
     } catch (problem) {
-      if (!stillWanted()) return;
-      this.#name = null;
-      notice.stay(problem.message, () => this.#again());
+      this.#tell(problem, name);
     }
+  }
+
+  /** What is in view first, then the whole bag for the overview, then what lies beside the view. */
+  #fetchTiles() {
+    const { wanted, beside } = tilesFor(this.#bag.tiles, this.board.view, this.#pixels);
+    this.#wanted = [...wanted, ...(this.board.overview.shown ? [[this.#bag.tiles.top, 0]] : []), ...beside];
+    this.#pump();
+  }
+
+  #pump() {
+    if (this.#failed) return;
+    for (const [level, tile] of this.#wanted) {
+      if (this.#onTheWay.size >= MOST_AT_ONCE) return;
+      const name = `${this.#name}/${level}/${tile}`;
+      if (!this.#onTheWay.has(name) && !this.known(level, tile)) this.#fetchTile(name, level, tile);
+    }
+  }
+
+  async #fetchTile(name, level, tile) {
+    const of = this.#name;
+    this.#onTheWay.add(name);
+    try {
+      await this.board.server.tile(this.#bag.id, this.#bag.image, level, tile);
+      if (this.#isWanted(of)) this.board.stage.refresh("base");
+    } catch (problem) {
+      this.#tell(problem, of);
+    } finally {
+      this.#onTheWay.delete(name);
+      if (this.#isWanted(of)) this.#pump();
+    }
+  }
+
+  #isWanted(name) {
+    return this.#name === name && !this.board.lifetime.over;
+  }
+
+  #tell(problem, name) {
+    if (!this.#isWanted(name) || this.#failed) return;
+    this.#failed = true;
+    this.board.notice.stay(problem.message, () => this.#again());
   }
 
   #again() {
     this.board.notice.hide();
+    this.#name = null;
     this.show(this.board.bag);
+    this.board.stage.refresh("base");
   }
 }

@@ -11,12 +11,14 @@ import { Keeper } from "./keeper.js";
 import { Keyboard } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { Lifetime } from "./lifetime.js";
+import { Navigation } from "./navigation.js";
 import { Notice } from "./notice.js";
 import { outboxFor } from "./outbox.js";
 import { OutboxPanel } from "./outbox_panel.js";
+import { Overview, paintDensity } from "./overview.js";
 import { PageLink } from "./page_link.js";
-import { marginsFor, paintAxes } from "./axes.js";
-import { paintDraft, paintImage, paintMarks, paintPlayhead } from "./paint.js";
+import { paintAxes } from "./axes.js";
+import { paintDraft, paintMarks, paintPlayhead } from "./paint.js";
 import { Pointer } from "./pointer.js";
 import { Queue } from "./queue.js";
 import { Scene } from "./scene.js";
@@ -26,11 +28,9 @@ import { makeShape } from "./shapes.js";
 import { Stage, stageHeight } from "./stage.js";
 import { StatusBar } from "./statusbar.js";
 import { TagBar } from "./tagbar.js";
+import { tilesFor } from "./tiles.js";
 import { Toolbar } from "./toolbar.js";
 import { View } from "./view.js";
-
-const remembered = new Map(); // bag -> what was looked at, so that coming back finds it again
-const REMEMBERED_BAGS = 50;
 
 export class Board {
 
@@ -42,6 +42,8 @@ export class Board {
     this.view = new View({ left: 0, right: 1, top: 1, bottom: 0, scale: "linear" }, "sound");
     this.item = null;
     this.selection = new Selection(this);
+    this.navigation = new Navigation(this);
+    this.pending = null; // a segment to select as soon as it is here
     this.hovered = null;
     this.draft = null;
     this.tool = "select";
@@ -81,7 +83,7 @@ export class Board {
   }
 
   end() {
-    this.#rememberView();
+    this.navigation.remember();
     this.lifetime.end();
     this.root.replaceChildren();
   }
@@ -94,7 +96,7 @@ export class Board {
       segments: (ctx) => this.#paintSegments(ctx),
       overlay: (ctx) => this.#paintOverlay(ctx),
     });
-    this.stage.onSize = () => this.#fit();
+    this.stage.onSize = () => this.navigation.fit();
     this.notice = new Notice(lifetime);
     this.card = new Card(this.stage);
     this.finder = new Finder(lifetime, this.stage);
@@ -105,8 +107,10 @@ export class Board {
       onBag: (bag) => this.#show(bag),
       onProblem: (problem) => this.#tellProblem(problem),
       onResult: (answer) => this.hands.explain(answer),
+      selected: () => this.selection.ids,
     });
     this.backdrop = new Backdrop(this);
+    this.overview = new Overview(lifetime, this);
     this.link = new PageLink(lifetime, this);
     this.hands = new Hands(this);
     this.ears = new Ears(this);
@@ -119,7 +123,9 @@ export class Board {
     new Keyboard(lifetime, this);
     lifetime.listen(this.outbox, "change", () => this.refreshPanels("nothing"));
     lifetime.listen(this.outbox, "stored", () => this.tellPage());
-    this.root.replaceChildren(this.toolbar.node, this.stage.node, this.statusBar.node, this.outboxPanel.node, this.legend.node, this.tagBar.node, this.live);
+    const { toolbar, stage, overview, statusBar, outboxPanel, legend, tagBar } = this;
+    const parts = [toolbar, stage, overview, statusBar, outboxPanel, legend, tagBar];
+    this.root.replaceChildren(...parts.map((part) => part.node), this.live);
   }
 
   // bags
@@ -141,17 +147,18 @@ export class Board {
 
   #openItem(item) {
     const sameBag = this.item !== null && this.bag !== null && item[0] === this.bag.id && !this.data.preview;
-    this.#rememberView();
+    this.navigation.remember();
     this.item = item;
     this.setTool("select");
     if (sameBag) {
       this.#selectItem();
+      if (this.pending !== null && this.bag.range) this.navigation.goToSegment(this.pending);
       this.refreshPanels();
       return;
     }
     this.notice.hide();
     this.stage.node.classList.toggle("waiting", this.bag === null);
-    this.keeper.open(item[0], this.data.preview ?? null).then(() => this.#preload());
+    this.keeper.open(item, this.data.preview ?? null).then(() => this.#preload());
   }
 
   #tellProblem(problem) {
@@ -162,14 +169,20 @@ export class Board {
 
   #retry() {
     this.notice.hide();
-    this.keeper.open(this.item[0], this.data.preview ?? null);
+    this.keeper.open(this.item, this.data.preview ?? null);
   }
 
   async #preload() {
-    for (const bag of this.queue.soon()) {
-      if (this.lifetime.over || bag === this.bag?.id) continue;
-      await this.server.preload(bag).catch(() => {});
+    for (const item of this.queue.soon()) {
+      if (this.lifetime.over || item[0] === this.bag?.id) continue;
+      await this.server.preload(item, (bag) => this.#firstTiles(bag)).catch(() => {});
     }
+  }
+
+  /** The tiles a bag will be opened with. */
+  #firstTiles(bag) {
+    const view = new View(bag.extent, bag.kind, bag.opening);
+    return tilesFor(bag.tiles, view, this.view.plot.width * this.stage.ratio).wanted;
   }
 
   /** Show a bag, or the same bag with news; in that case zoom and selection stay. */
@@ -177,13 +190,14 @@ export class Board {
     this.stage.node.classList.remove("waiting");
     const another = bag.id !== this.bag?.id;
     const moved = another || JSON.stringify(bag.extent) !== JSON.stringify(this.bag.extent);
-    if (moved) this.view = new View(bag.extent, bag.kind);
+    if (moved) this.view = new View(bag.extent, bag.kind, bag.opening);
     const before = new Map(moved ? [] : this.bag.segments.map((segment) => [segment.id, segment]));
     this.bag = bag;
     for (const segment of bag.segments) this.#giveShape(segment, before.get(segment.id), moved);
-    if (moved) this.#fit();
+    if (moved) this.navigation.fit();
     if (another) this.#arrive();
     else this.selection.keep(this.keeper.renamed);
+    if (this.pending !== null && this.selection.find(this.pending)) this.#selectItem();
     if (this.hovered !== null && !this.selection.find(this.hovered)) this.hovered = null;
     this.backdrop.show(bag);
     this.refreshPanels();
@@ -200,60 +214,22 @@ export class Board {
     this.ears.turnTo(this.bag);
     this.hovered = null;
     this.selection.ids = [];
-    const before = remembered.get(this.#memoryKey);
-    if (before) this.view.recall(before.window);
+    const before = this.navigation.recall();
     if (this.item[1] !== null) this.#selectItem();
-    else if (before) this.selection.ids = before.selected.filter((id) => this.selection.find(id));
-    const n = this.bag.segments.length;
+    else this.selection.ids = before.filter((id) => this.selection.find(id));
+    const n = this.bag.counts?.segments ?? this.bag.segments.length;
     const what = this.bag.kind === "sound" ? "Spectrogram" : "Picture";
     this.stage.node.setAttribute("aria-label", `${what} of ${this.bag.name}, ${n} segments. Press ? for the keys.`);
     if (this.data.autoplay) this.ears.play();
     this.tellPage();
   }
 
+  /** Select the item's segment, or wait for it: of a long bag it may lie outside what is loaded. */
   #selectItem() {
     const wanted = this.item[1];
-    if (wanted !== null && this.selection.find(wanted)) this.selection.select([wanted]);
-  }
-
-  // view
-
-  get #memoryKey() {
-    return `${this.data.project}/${this.bag.id}/${this.mode}`;
-  }
-
-  #rememberView() {
-    if (this.bag === null) return;
-    remembered.delete(this.#memoryKey);
-    remembered.set(this.#memoryKey, { window: this.view.remember(), selected: this.selection.ids });
-    if (remembered.size > REMEMBERED_BAGS) remembered.delete(remembered.keys().next().value);
-  }
-
-  #fit() {
-    const margins = marginsFor(this.view.kind);
-    const width = Math.max(10, this.stage.width - margins.left - margins.right);
-    const height = Math.max(10, this.stage.height - margins.top - margins.bottom);
-    this.view.fit({ x: margins.left, y: margins.top, width, height });
-  }
-
-  viewMoved() {
-    this.card.hide();
-    this.stage.node.classList.toggle("zoomed", this.view.zoomedIn);
-    this.stage.refresh();
-  }
-
-  zoom(factor) {
-    const { x, y, width, height } = this.view.plot;
-    const [segment] = this.selection.segments;
-    const box = segment?.shape.box;
-    const at = box ? this.view.pixelAt((box.u0 + box.u1) / 2, (box.v0 + box.v1) / 2) : { x: x + width / 2, y: y + height / 2 };
-    this.view.zoomAbout(at.x, at.y, factor, this.view.kind === "picture" ? factor : 1);
-    this.viewMoved();
-  }
-
-  seeAll() {
-    this.view.reset();
-    this.viewMoved();
+    const here = wanted !== null && this.selection.find(wanted);
+    this.pending = wanted !== null && !here ? wanted : null;
+    if (here) this.selection.select([wanted]);
   }
 
   // selection
@@ -267,7 +243,11 @@ export class Board {
   }
 
   goToUnchecked() {
-    if (!this.selection.stepToUnchecked()) this.announce("Every segment of this bag is checked. N goes to the next bag.");
+    if (!this.selection.stepToUnchecked()) this.sayAllChecked();
+  }
+
+  sayAllChecked() {
+    this.announce("Every segment of this bag is checked. N goes to the next bag.");
   }
 
   hoverAt(at, readAt = at) {
@@ -378,8 +358,11 @@ export class Board {
     ctx.fillStyle = this.theme.raised;
     ctx.fillRect(x, y, width, height);
     if (this.bag === null) return;
-    if (this.backdrop.image) paintImage(ctx, this.view, this.backdrop.image);
+    this.backdrop.paint(ctx);
+    paintDensity(ctx, this.view, this.bag);
     paintAxes(ctx, this.view, this.theme);
+    this.overview.paint();
+    this.keeper.cover(this.navigation.range);
   }
 
   #paintSegments(ctx) {

@@ -9,7 +9,10 @@ export class Ears {
     this.board = board;
     this.mark = 0;
     this.player = new Player(board.lifetime, {
-      onMove: () => board.stage.refresh("overlay"),
+      onMove: (position) => {
+        board.navigation.follow(position);
+        board.stage.refresh("overlay");
+      },
       onChange: () => board.refreshPanels("overlay"),
       onProblem: (sentence) => board.notice.say(sentence),
     });
@@ -34,8 +37,15 @@ export class Ears {
     const { bag, server } = this.board;
     if (bag?.kind !== "sound") return;
     const segments = this.board.selection.segments;
-    const stretch = segments.length ? this.#stretchOf(segments, band) : { start: this.mark, end: bag.extent.right };
+    const stretch = segments.length ? this.#stretchOf(segments, band) : { start: this.#start, end: bag.extent.right };
     this.player.play({ ...stretch, clip: (piece) => server.soundUrl(bag.id, queryOf(piece)) });
+  }
+
+  /** The mark, or where the view begins when the mark is out of it. */
+  get #start() {
+    const { from, to } = this.board.navigation.range;
+    if (this.mark < from || this.mark >= to) this.mark = from;
+    return this.mark;
   }
 
   #stretchOf(segments, band) {

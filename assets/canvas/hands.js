@@ -54,9 +54,9 @@ export class Hands {
 
   acceptBag() {
     const { bag } = this.board;
-    const open = bag?.segments.filter((s) => s.label === null && s.guesses.length) ?? [];
-    if (open.length) this.do({ act: "accept_bag", bag: bag.id });
-    this.board.announce(open.length ? `${open.length} segments accepted` : "Nothing left to accept in this bag");
+    const open = bag?.counts ? bag.counts.segments - bag.counts.checked : (bag?.segments.filter((s) => s.label === null && s.guesses.length).length ?? 0);
+    if (open) this.do({ act: "accept_bag", bag: bag.id });
+    this.board.announce(open ? `${open} segments accepted` : "Nothing left to accept in this bag");
   }
 
   find() {

@@ -3,13 +3,19 @@
  *
  * New predictions and the edits of other tabs are looked for every two seconds while the page is visible; they replace
  * the bag and move nothing. Of two answers the later revision wins.
+ *
+ * Of a long bag with many segments (`bag.range` is not null) only those around the view are here: `cover` fetches others
+ * when the view moves, `bring` those around a segment. Selected segments stay wherever the view goes.
  */
-import { needsFetch, withEdit } from "./acts.js";
+import { needsFetch, withEdits } from "./acts.js";
 import { assignKeys } from "./keys.js";
 
 const LOOK_EVERY = 2000;
 const LOOK_AFTER_EDIT = 900;
 const FETCH_AGAIN = 60;
+const COVER_AGAIN = 1000; // milliseconds after a range could not be fetched
+const MARGIN = { needed: 0.25, fetched: 0.75 }; // of the view's width, to either side
+const MOST_ALSO = 100;
 
 export class Keeper {
   #told = null; // the bag as the server told it
@@ -18,9 +24,12 @@ export class Keeper {
   #looking = false;
   #soon = null;
   #again = null;
+  #asked = {}; // which segments of a long bag: { from, to } or { segment, span }
+  #covering = false;
+  #coverAfter = 0;
 
-  constructor(lifetime, server, outbox, { onBag, onProblem, onResult }) {
-    Object.assign(this, { lifetime, server, outbox, onBag, onProblem, onResult });
+  constructor(lifetime, server, outbox, { onBag, onProblem, onResult, selected }) {
+    Object.assign(this, { lifetime, server, outbox, onBag, onProblem, onResult, selected });
     this.id = null;
     this.preview = null;
     this.revision = 0;
@@ -32,13 +41,15 @@ export class Keeper {
     lifetime.atEnd(() => [this.#soon, this.#again].forEach(clearTimeout));
   }
 
-  /** Show another bag: at once where it was fetched before, then as it is now. */
-  async open(id, preview = null) {
+  /** Show another bag (of a long one, the part with a segment): at once where it was fetched before, then as it is now. */
+  async open([id, segment], preview = null) {
     this.id = id;
     this.preview = preview;
     this.#settled = [];
     const known = preview === null ? this.server.knownBag(id) : undefined;
     this.#told = known ?? null;
+    const here = segment === null || known?.segments.some((s) => s.id === segment);
+    this.#asked = here ? rangeOf(known) : { segment };
     if (known) this.compose();
     await this.fetch();
   }
@@ -48,12 +59,45 @@ export class Keeper {
     const turn = ++this.#turn;
     const { id, preview } = this;
     try {
-      const bag = await (preview === null ? this.server.bag(id) : this.server.preview(preview));
+      const bag = await (preview === null ? this.server.bag(id, this.#query()) : this.server.preview(preview));
       if (turn !== this.#turn || this.lifetime.over) return;
       this.#take(bag);
     } catch (problem) {
+      if (turn === this.#turn) this.#asked = rangeOf(this.#told);
       if (turn === this.#turn && !this.lifetime.over && !quietly) this.onProblem(problem);
+      return false;
     }
+    return true;
+  }
+
+  /** The view has moved: have the segments of this range (in real units) and of some of its surroundings. */
+  async cover({ from, to }) {
+    const bag = this.#told;
+    if (!bag?.range || this.preview !== null || this.#covering || this.#asked.segment || Date.now() < this.#coverAfter) return;
+    const { left, right } = bag.extent;
+    const around = (share) => ({ from: Math.max(left, from - share * (to - from)), to: Math.min(right, to + share * (to - from)) });
+    const needed = around(MARGIN.needed);
+    const inside = bag.range.from <= needed.from + 1e-6 && bag.range.to >= needed.to - 1e-6;
+    const wide = bag.range.detail !== "outlines" && bag.range.to - bag.range.from > 5 * (to - from);
+    if (inside && !wide) return;
+    this.#covering = true;
+    this.#asked = around(MARGIN.fetched);
+    const fetched = await this.fetch({ quietly: true });
+    this.#covering = false;
+    if (!fetched) this.#coverAfter = Date.now() + COVER_AGAIN;
+  }
+
+  /** Fetch the segments around one, `span` seconds to either side; answers whether it is there. */
+  async bring(segment, span) {
+    const { id } = this;
+    this.#asked = { segment, span };
+    await this.fetch();
+    return this.id === id && Boolean(this.bag?.segments.some((s) => s.id === segment));
+  }
+
+  #query() {
+    const ids = this.#told?.range ? this.selected().filter((id) => typeof id === "number") : [];
+    return { ...this.#asked, ...(ids.length ? { also: ids.slice(0, MOST_ALSO).join(",") } : {}) };
   }
 
   /** Put the unanswered edits on top of what the server told, and show it. */
@@ -61,7 +105,7 @@ export class Keeper {
     if (this.#told === null) return;
     const mine = this.outbox.unsent.filter((edit) => edit.bag === this.id);
     const told = { ...this.#told, classes: new Map(assignKeys(this.#told.classes).map((c) => [c.id, c])) };
-    this.bag = [...this.#settled.map(({ edit }) => edit), ...mine].reduce(withEdit, told);
+    this.bag = withEdits(told, [...this.#settled.map(({ edit }) => edit), ...mine]);
     this.onBag(this.bag);
   }
 
@@ -72,11 +116,12 @@ export class Keeper {
     }
     const renamed = this.#settled.filter(({ result }) => result.created?.length);
     this.#told = bag;
+    this.#asked = rangeOf(bag);
     this.revision = Math.max(this.revision, bag.revision);
     this.#settled = this.#settled.filter(({ result }) => result.revision > bag.revision);
     this.renamed = new Map(renamed.map(({ edit, result }) => [`@${edit.number}`, result.created]));
     this.compose();
-    if (this.#settled.some(({ edit }) => needsFetch(edit.act))) this.#fetchSoon();
+    if (this.#settled.some(({ edit }) => needsFetch(edit.act, Boolean(bag.range)))) this.#fetchSoon();
   }
 
   /** The answer was on its way before the last edits were stored: it does not know them yet. */
@@ -90,12 +135,13 @@ export class Keeper {
     for (const one of done) if (one.result.error || one.result.overtook?.length) this.onResult(one);
     const stored = here.filter(({ result }) => !result.error);
     for (const { edit, result } of done) {
-      if (!result.error && !needsFetch(edit.act)) this.server.amendBag(edit.bag, (bag) => withEdit(bag, edit));
+      if (!result.error && !needsFetch(edit.act)) this.server.amendBag(edit.bag, (bag) => withEdits(bag, [edit]));
     }
     this.#settled.push(...stored);
     const alone = revision !== null && revision === this.revision + done.filter(({ result }) => !result.error).length;
     if (alone) this.revision = revision;
-    const outdated = here.length > stored.length || stored.some(({ edit }) => needsFetch(edit.act));
+    const partly = Boolean(this.#told?.range);
+    const outdated = here.length > stored.length || stored.some(({ edit }) => needsFetch(edit.act, partly));
     if (stored.length && !outdated) this.#fold(stored, revision);
     else this.compose();
     if (outdated) this.fetch({ quietly: true });
@@ -109,7 +155,7 @@ export class Keeper {
       this.compose();
       return;
     }
-    const folded = stored.map(({ edit }) => edit).reduce(withEdit, this.#told);
+    const folded = withEdits(this.#told, stored.map(({ edit }) => edit));
     this.#told = { ...folded, revision: Math.max(folded.revision, revision ?? 0) };
     this.#settled = [];
     this.compose();
@@ -129,4 +175,9 @@ export class Keeper {
       this.#looking = false;
     }
   }
+}
+
+/** The range to ask for so that the same segments come again. */
+function rangeOf(bag) {
+  return bag?.range ? { from: bag.range.from, to: bag.range.to } : {};
 }

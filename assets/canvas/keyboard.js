@@ -2,6 +2,7 @@
 import { classForKey, isMeantForOthers, rowFor } from "./keys.js";
 
 const boards = []; // the canvases on the page, the one used last at the end
+const MAY_PASS = ["PageDown", "PageUp", "Home", "End"]; // these scroll the page where they move nothing here
 const LEAVING = 4000; // milliseconds after which a page that was to be left, but is still there, is used again
 
 export class Keyboard {
@@ -51,8 +52,7 @@ export class Keyboard {
     if (event.key === "Tab") return this.#tab(event);
     const row = rowFor(event, board.mode, board.bag.kind);
     if (row?.run) {
-      row.run(board);
-      return true;
+      return row.run(board) !== false || !MAY_PASS.includes(event.key);
     }
     const chosen = classForKey(event, [...board.bag.classes.values()]);
     if (!chosen || !board.hands.mayEdit) return false;

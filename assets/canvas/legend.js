@@ -25,11 +25,7 @@ export class Legend {
   /** The bag's tags, what is seen in it and what is suggested; then classes that have a key. */
   #rows() {
     const { bag, mode } = this.board;
-    const counts = new Map();
-    for (const segment of bag.segments) {
-      const label = labelOf(segment);
-      if (label > 0 && confidenceOf(segment) >= 0.5) counts.set(label, (counts.get(label) ?? 0) + 1);
-    }
+    const counts = countLabels(bag);
     const suggested = new Map(mode === "tag" ? bag.suggestions : []);
     const [current] = this.board.selection.segments;
     const chosen = current ? labelOf(current) : null;
@@ -82,4 +78,15 @@ export class Legend {
     else hands.label(Number(chip.dataset.class));
     if (!chip.dataset.find) stage.node.focus({ preventScroll: true });
   }
+}
+
+/** How many segments of the bag have which label, counted by the server where not all of them are here. */
+function countLabels(bag) {
+  if (bag.counts) return new Map(Object.entries(bag.counts.labels).map(([label, n]) => [Number(label), n]));
+  const counts = new Map();
+  for (const segment of bag.segments) {
+    const label = labelOf(segment);
+    if (label > 0 && confidenceOf(segment) >= 0.5) counts.set(label, (counts.get(label) ?? 0) + 1);
+  }
+  return counts;
 }

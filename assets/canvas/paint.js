@@ -94,7 +94,7 @@ export function pixelPath(shape, matrix) {
   const at = `${matrix.a},${matrix.d},${matrix.e},${matrix.f}`;
   if (shape.pixelsAt !== at) {
     shape.pixels = new Path2D();
-    shape.pixels.addPath(shape.path, matrix);
+    shape.pixels.addPath(shape.path, matrix.translate(shape.box.u0, 0));
     shape.pixelsAt = at;
   }
   return shape.pixels;

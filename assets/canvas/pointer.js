@@ -69,7 +69,7 @@ export class Pointer {
     this.board.view.recall(window);
     this.board.view.zoomAbout(from.x, from.y, factor, factor);
     this.board.view.panBy(now.x - from.x, now.y - from.y);
-    this.board.viewMoved();
+    this.board.navigation.moved();
   }
 
   #drag(event, at) {
@@ -83,7 +83,7 @@ export class Pointer {
       this.board.setDraft(this.#draft(press, at));
     } else {
       this.board.view.panBy(at.x - press.last.x, at.y - press.last.y);
-      this.board.viewMoved();
+      this.board.navigation.moved();
     }
     press.last = at;
     this.board.hoverAt(null, at);
@@ -116,7 +116,7 @@ export class Pointer {
   #click(event, at) {
     const twice = event.timeStamp - this.#lastTap.time < DOUBLE && Math.hypot(at.x - this.#lastTap.x, at.y - this.#lastTap.y) < 12;
     this.#lastTap = { time: twice ? 0 : event.timeStamp, ...at };
-    if (twice) this.board.seeAll();
+    if (twice) this.board.navigation.seeAll();
     else if (event.button === 0) this.board.clickAt(at, event.shiftKey || event.ctrlKey || event.metaKey);
   }
 
@@ -141,7 +141,7 @@ export class Pointer {
       this.#zoomBy(at, Math.exp(-event.deltaY * pixels * WHEEL_STEP * (event.ctrlKey ? 4 : 1)), event.ctrlKey);
     }
     event.preventDefault();
-    this.board.viewMoved();
+    this.board.navigation.moved();
   }
 
   /** A wheel stretches a sound in time (in frequency over the frequency axis, both with Ctrl), a picture both ways. */

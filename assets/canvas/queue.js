@@ -30,9 +30,9 @@ export class Queue {
     return item;
   }
 
-  /** Bags worth fetching before they are asked for, the likeliest first. */
+  /** Items worth fetching before they are asked for, the likeliest first. */
   soon() {
-    return [this.at(1), this.at(-1), this.at(2)].filter((item) => item !== null).map(([bag]) => bag);
+    return [this.at(1), this.at(-1), this.at(2)].filter((item) => item !== null);
   }
 }
 

@@ -1,9 +1,16 @@
-/** Which segments are selected, which lies under the pointer, and the order in which a person steps through them. */
+/**
+ * Which segments are selected, which lies under the pointer, and the order in which a person steps through them.
+ *
+ * Of a long bag only some segments are here (`bag.range`): a step beyond them asks the server which one is next.
+ */
 import { shapeAt } from "./shapes.js";
 
 const REACH = 6; // pixels beside a tiny segment that still count as on it
+const MOST_TRIES = 20; // segments that were checked here but not yet on the server may come up as unchecked
 
 export class Selection {
+  #asking = false;
+  #last = null; // the segment known to be the last of its bag, in the direction stepped
   constructor(board) {
     this.board = board;
     this.ids = [];
@@ -45,6 +52,7 @@ export class Selection {
   /** Select the next or previous segment; false at the end where that is not wanted to go round. */
   step(by, { wrap = true } = {}) {
     const order = this.#inOrder();
+    if (this.board.bag?.range) return this.#stepFar(order, by, wrap);
     if (order.length === 0) return false;
     const now = order.findIndex((s) => s.id === this.ids.at(-1));
     const next = now < 0 ? (by > 0 ? 0 : order.length - 1) : now + by;
@@ -53,10 +61,68 @@ export class Selection {
     return true;
   }
 
+  /** A step where only some segments are here; without a selection it begins at the edge of the view. */
+  #stepFar(order, by, wrap) {
+    const { from, to } = this.board.navigation.range;
+    const current = this.ids.at(-1);
+    const now = order.findIndex((s) => s.id === current);
+    const inView = by > 0 ? order.find((s) => s.edges?.[0] >= from) : order.findLast((s) => s.edges?.[0] <= to);
+    const next = now < 0 ? inView : order[now + by];
+    if (next && this.#isLoaded(next)) this.select([next.id]);
+    else if (!wrap && this.#last === `${current}/${by}`) return false;
+    else this.#askFor({ step: by, wrap: Number(wrap), ...this.#origin(now < 0 ? null : current, by > 0 ? from : to) });
+    return true;
+  }
+
+  /** Are all segments that begin between the loaded range's start and this one here? */
+  #isLoaded({ edges }) {
+    const { from, to, detail } = this.board.bag.range;
+    return !edges || (detail !== "none" && edges[0] >= from && edges[0] <= to);
+  }
+
+  #origin(id, at) {
+    return typeof id === "number" ? { after: id } : { at };
+  }
+
+  /** Go to the segment that the server names; true when there is one. */
+  async #askFor(query) {
+    if (this.#asking) return true;
+    this.#asking = true;
+    const { board } = this;
+    const bag = board.bag.id;
+    try {
+      const found = await board.server.nextSegment(bag, query);
+      if (board.bag.id !== bag) return true;
+      if (found === null) this.#last = `${query.after}/${query.step}`;
+      return found !== null && (await board.navigation.goToSegment(found));
+    } catch (problem) {
+      board.notice.say(problem.message);
+      return true;
+    } finally {
+      this.#asking = false;
+    }
+  }
+
+  async #askForUnchecked() {
+    const bag = this.board.bag.id;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const origin = this.#origin(this.ids.at(-1), this.board.navigation.range.from);
+      if (!(await this.#askFor({ step: 1, unchecked: 1, ...origin }))) break;
+      if (this.board.bag.id !== bag || this.segments.some((s) => s.label === null)) return;
+    }
+    this.board.sayAllChecked();
+  }
+
   /** Select the next segment that nobody has checked; false when there is none. */
   stepToUnchecked() {
     const order = this.#inOrder();
     const now = order.findIndex((s) => s.id === this.ids.at(-1));
+    if (this.board.bag?.range) {
+      const near = order.slice(now + 1).find((s) => s.label === null);
+      if (near && now >= 0 && this.#isLoaded(near) && this.#isLoaded(order[now])) this.select([near.id]);
+      else this.#askForUnchecked();
+      return true;
+    }
     const next = [...order.slice(now + 1), ...order.slice(0, now + 1)].find((s) => s.label === null);
     if (next) this.select([next.id]);
     return Boolean(next);
@@ -74,7 +140,8 @@ export class Selection {
   #inOrder() {
     const { bag, view } = this.board;
     const down = view.whole.v1 > view.whole.v0 ? 1 : -1;
-    const top = ({ shape: { box } }) => (down > 0 ? box.v0 : -box.v1);
-    return [...(bag?.segments ?? [])].sort((a, b) => a.shape.box.u0 - b.shape.box.u0 || top(a) - top(b));
+    const left = ({ edges, shape }) => edges?.[0] ?? shape.box.u0 + view.extent.left;
+    const top = ({ edges, shape: { box } }) => (edges ? -edges[3] : down > 0 ? box.v0 : -box.v1);
+    return [...(bag?.segments ?? [])].sort((a, b) => left(a) - left(b) || top(a) - top(b) || (a.edges ? a.id - b.id : 0));
   }
 }

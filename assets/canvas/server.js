@@ -2,6 +2,7 @@
 
 const KEPT_BAGS = 12;
 const KEPT_IMAGES = 8;
+const KEPT_TILE_PIXELS = 32_000_000; // 4 bytes each, once decoded
 const KEEPALIVE_BYTES = 60_000; // browsers refuse more
 
 export class Refused extends Error {
@@ -30,6 +31,8 @@ export function serverFor(data) {
 export class Server extends EventTarget {
   #bags = new Map();
   #images = new Map();
+  #tiles = new Map();
+  #tilePixels = 0;
   #onTheWay = new Map();
 
   constructor(data) {
@@ -58,10 +61,11 @@ export class Server extends EventTarget {
     return this.#images.get(`${id}/${version}`);
   }
 
-  /** A bag as it is now. */
-  bag(id) {
-    return this.#once(`bag/${id}`, async () => {
-      const bag = await this.#json(`bag/${id}`);
+  /** A bag as it is now; `query` says which segments of a long one. */
+  bag(id, query = {}) {
+    const path = `bag/${id}${Object.keys(query).length ? `?${new URLSearchParams(query)}` : ""}`;
+    return this.#once(path, async () => {
+      const bag = await this.#json(path);
       keep(this.#bags, id, bag, KEPT_BAGS);
       return bag;
     });
@@ -79,15 +83,46 @@ export class Server extends EventTarget {
     });
   }
 
+  knownTile(id, version, level, tile) {
+    const name = `${id}/${version}/${level}/${tile}`;
+    const bitmap = this.#tiles.get(name);
+    if (bitmap) this.#tiles.delete(name) && this.#tiles.set(name, bitmap);
+    return bitmap;
+  }
+
+  /** One tile of a bag's spectrogram; the ones used longest ago are let go. */
+  tile(id, version, level, tile) {
+    const name = `${id}/${version}/${level}/${tile}`;
+    if (this.#tiles.has(name)) return Promise.resolve(this.#tiles.get(name));
+    return this.#once(`tile/${name}`, async () => {
+      const answer = await this.#get(`image/${id}?v=${encodeURIComponent(version)}&level=${level}&tile=${tile}`);
+      const bitmap = await createImageBitmap(await answer.blob());
+      this.#tiles.set(name, bitmap);
+      this.#tilePixels += bitmap.width * bitmap.height;
+      for (const [oldest, old] of this.#tiles) {
+        if (this.#tilePixels <= KEPT_TILE_PIXELS || oldest === name) break;
+        this.#tiles.delete(oldest);
+        this.#tilePixels -= old.width * old.height;
+      }
+      return bitmap;
+    });
+  }
+
+  /** The id of the segment after or before another of a long bag, or null. */
+  async nextSegment(id, query) {
+    return (await this.#json(`bag/${id}/next?${new URLSearchParams(query)}`)).segment;
+  }
+
   /** Segments that a page only tries out. */
   preview(id) {
     return this.#json(`preview/${id}`);
   }
 
   /** Fetch the next bag before it is asked for. */
-  async preload(id) {
-    const bag = this.knownBag(id) ?? (await this.bag(id));
-    await this.image(id, bag.image);
+  async preload([id, segment], tilesOf) {
+    const bag = this.knownBag(id) ?? (await this.bag(id, segment === null ? {} : { segment }));
+    if (!bag.tiles) await this.image(id, bag.image);
+    else await Promise.all(tilesOf(bag).map(([level, tile]) => this.tile(id, bag.image, level, tile)));
   }
 
   /** What changed after a revision: the new revision, bags, topics. */

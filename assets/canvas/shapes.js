@@ -2,16 +2,19 @@
 
 let made = 0;
 
-/** Prepare a segment's outline (rings of x, y, x, y... in real units) for one view. */
+/**
+ * Prepare a segment's outline (rings of x, y, x, y... in real units) for one view. Its path begins at its own left edge:
+ * the single precision of a canvas has only milliseconds left three hours into a recording.
+ */
 export function makeShape(rings, view) {
   const planeRings = rings.map((ring) => toPlaneRing(ring, view));
   const path = new Path2D();
   const box = { u0: Infinity, u1: -Infinity, v0: Infinity, v1: -Infinity };
   let area = 0;
+  for (const ring of planeRings) growBox(box, ring);
   for (const ring of planeRings) {
-    traceRing(path, ring);
-    growBox(box, ring);
-    area += signedArea(ring);
+    traceRing(path, ring, box.u0);
+    area += signedArea(ring, box.u0);
   }
   return { rings: planeRings, path, box, area: Math.abs(area), serial: ++made };
 }
@@ -93,10 +96,10 @@ function toPlaneRing(ring, view) {
   return plane;
 }
 
-function traceRing(path, ring) {
+function traceRing(path, ring, left) {
   for (let i = 0; i < ring.length; i += 2) {
-    if (i === 0) path.moveTo(ring[0], ring[1]);
-    else path.lineTo(ring[i], ring[i + 1]);
+    if (i === 0) path.moveTo(ring[0] - left, ring[1]);
+    else path.lineTo(ring[i] - left, ring[i + 1]);
   }
   path.closePath();
 }
@@ -110,10 +113,10 @@ function growBox(box, ring) {
   }
 }
 
-function signedArea(ring) {
+function signedArea(ring, left) {
   let twice = 0;
   for (let i = 0, j = ring.length - 2; i < ring.length; j = i, i += 2) {
-    twice += ring[j] * ring[i + 1] - ring[i] * ring[j + 1];
+    twice += (ring[j] - left) * ring[i + 1] - (ring[i] - left) * ring[j + 1];
   }
   return twice / 2;
 }

@@ -44,8 +44,19 @@ function readoutOf(view, at) {
 }
 
 function summary(bag) {
-  const n = bag.segments.length;
-  const checked = bag.segments.filter((s) => s.label !== null).length;
+  const n = bag.counts?.segments ?? bag.segments.length;
+  const checked = bag.counts?.checked ?? bag.segments.filter((s) => s.label !== null).length;
   if (n === 0) return "no segments";
-  return `${n} segment${n === 1 ? "" : "s"}${checked ? `, ${checked} checked` : ""}`;
+  return `${count(n)} segment${n === 1 ? "" : "s"}${checked ? `, ${count(checked)} checked` : ""}${manyInView(bag.range)}`;
+}
+
+/** Why segments of a long bag are not drawn as usual. */
+function manyInView(range) {
+  if (range?.detail === "none") return ` · ${count(range.total)} in view: zoom in to see them`;
+  return range?.detail === "boxes" ? " · shown as boxes: zoom in for outlines" : "";
+}
+
+/** 12 000 with a thin space, as people write it in any language. */
+function count(n) {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }

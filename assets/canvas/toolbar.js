@@ -52,9 +52,11 @@ export class Toolbar {
       ),
       group(
         () => true,
-        button("closer", "Zoom in (+)", () => board.zoom(1.5)),
-        button("farther", "Zoom out (-)", () => board.zoom(1 / 1.5)),
-        button("whole", "See all (double click)", () => board.seeAll()),
+        button("back", "One view to the left (Page up)", () => board.navigation.page(-1)),
+        button("ahead", "One view to the right (Page down)", () => board.navigation.page(1)),
+        button("closer", "Zoom in (+)", () => board.navigation.zoom(1.5)),
+        button("farther", "Zoom out (-)", () => board.navigation.zoom(1 / 1.5)),
+        button("whole", "See all (Shift+Home, double click)", () => board.navigation.seeAll()),
         button("keys", "Keys (?)", () => board.toggleHelp()),
       ),
     ];
@@ -93,6 +95,7 @@ export class Toolbar {
     this.#enable(["previous"], board.neighbour(-1) !== null);
     this.#enable(["next"], board.neighbour(1) !== null);
     for (const name of ["previous", "next"]) this.#buttons.get(name).hidden = board.queue.total < 2;
+    for (const name of ["back", "ahead"]) this.#buttons.get(name).hidden = !bag?.opening;
     this.#buttons.get("keys").hidden = board.mode === "preview";
   }
 

@@ -6,6 +6,7 @@
  * the plot; a picture keeps its proportions.
  */
 const DEEPEST_ZOOM = 400;
+const SHORTEST_VIEW = 0.05; // seconds that a sound of any length can be zoomed to
 
 const warps = {
   linear: { to: (y) => y, from: (v) => v },
@@ -13,7 +14,8 @@ const warps = {
 };
 
 export class View {
-  constructor(extent, kind) {
+  /** `opening`: from and to, in real units, of the part that is shown first; null shows all. */
+  constructor(extent, kind, opening = null) {
     this.extent = extent;
     this.kind = kind;
     this.warp = warps[extent.scale] ?? warps.linear;
@@ -21,6 +23,9 @@ export class View {
     this.plot = { x: 0, y: 0, width: 1, height: 1 };
     this.home = { ...this.whole };
     this.window = { ...this.home };
+    if (opening) Object.assign(this.window, { u0: opening[0] - extent.left, u1: Math.min(opening[1] - extent.left, this.whole.u1) });
+    const span = kind === "sound" ? this.whole.u1 / SHORTEST_VIEW : 0;
+    this.deepest = { x: Math.max(DEEPEST_ZOOM, span), y: DEEPEST_ZOOM };
   }
 
   /** Lay the plot anew; what was in the middle stays in the middle. */
@@ -54,8 +59,8 @@ export class View {
     const at = this.planeAt(px, py);
     const { u0, u1, v0, v1 } = this.window;
     const zoom = this.zoom;
-    const fx = clamp(zoom.x * factorX, 1, DEEPEST_ZOOM) / zoom.x;
-    const fy = clamp(zoom.y * factorY, 1, DEEPEST_ZOOM) / zoom.y;
+    const fx = clamp(zoom.x * factorX, 1, this.deepest.x) / zoom.x;
+    const fy = clamp(zoom.y * factorY, 1, this.deepest.y) / zoom.y;
     this.#look(at.u - (at.u - u0) / fx, at.v - (at.v - v0) / fy, (u1 - u0) / fx, (v1 - v0) / fy);
   }
 
@@ -66,7 +71,25 @@ export class View {
     this.#look(u0 - (dx * width) / this.plot.width, v0 - (dy * height) / this.plot.height, width, height);
   }
 
-  /** Move as little as needed to have a box of the plane on screen. */
+  /** Move by a share of the view's width; by infinity, to the end. */
+  shift(share) {
+    const { u0, u1, v0, v1 } = this.window;
+    const target = Number.isFinite(share) ? u0 + share * (u1 - u0) : share > 0 ? this.home.u1 : this.home.u0;
+    this.#look(target, v0, u1 - u0, v1 - v0);
+  }
+
+  centreOn(u) {
+    const { u0, u1, v0, v1 } = this.window;
+    this.#look(u - (u1 - u0) / 2, v0, u1 - u0, v1 - v0);
+  }
+
+  /** Show so many seconds, about the same middle. */
+  span(seconds) {
+    const { u0, u1, v0, v1 } = this.window;
+    this.#look((u0 + u1 - seconds) / 2, v0, seconds, v1 - v0);
+  }
+
+  /** Move as little as needed to have a box of the plane on screen; what is far away comes to the middle. */
   reveal(box) {
     const { u0, u1, v0, v1 } = this.window;
     const moveU = nudge(u0, u1, box.u0, box.u1);
@@ -149,7 +172,8 @@ function letterbox(whole, plot) {
 
 function nudge(low, high, from, to) {
   const margin = 0.05 * (high - low);
-  if (to - from > high - low - 2 * margin) return (from + to) / 2 - (low + high) / 2;
+  const far = to < low - (high - low) / 2 || from > high + (high - low) / 2;
+  if (far || to - from > high - low - 2 * margin) return (from + to) / 2 - (low + high) / 2;
   if (from < low + margin) return from - low - margin;
   if (to > high - margin) return to - high + margin;
   return 0;
