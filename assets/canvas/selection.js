@@ -61,11 +61,11 @@ export class Selection {
     return true;
   }
 
-  /** A step where only some segments are here; without a selection it begins at the edge of the view. */
+  /** A step where only some segments are here; without a selection in view it begins at the edge of the view. */
   #stepFar(order, by, wrap) {
     const { from, to } = this.board.navigation.range;
     const current = this.ids.at(-1);
-    const now = order.findIndex((s) => s.id === current);
+    const now = order.findIndex((s) => s.id === current && !(s.edges?.[1] < from || s.edges?.[0] > to));
     const inView = by > 0 ? order.find((s) => s.edges?.[0] >= from) : order.findLast((s) => s.edges?.[0] <= to);
     const next = now < 0 ? inView : order[now + by];
     if (next && this.#isLoaded(next)) this.select([next.id]);

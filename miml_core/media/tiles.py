@@ -121,15 +121,11 @@ class SpectrogramTiles:
 
     def _every(self, read: Read, step: int) -> Floats:
         """Every so many columns of level 0."""
-        layout = self._layout
-        before = (layout.window - layout.hop) // 2
-        at_once = max(1, _CHUNK // (layout.hop * step)) * step
+        at_once = max(1, _CHUNK // (self._layout.hop * step)) * step
         parts = []
         for left in range(0, self.width, at_once):
-            last = min(left + at_once, self.width) - 1
-            samples = self._samples(read, left * layout.hop - before, last * layout.hop - before + layout.window)
-            frames = np.lib.stride_tricks.sliding_window_view(samples, layout.window)[:: layout.hop * step]
-            parts.append(self._normalised(self._bands(_frame_power(frames, layout))))
+            frames = self._windows(read, left, min(left + at_once, self.width), step)
+            parts.append(self._normalised(self._bands(_frame_power(frames, self._layout))))
         return np.concatenate(parts, axis=1)
 
     def _pcen_sample(self, read: Read, level: int, columns: int) -> Floats:
@@ -165,11 +161,14 @@ class SpectrogramTiles:
 
     def _power(self, read: Read, left: int, right: int) -> Floats:
         """(bands, frames) power of the frames from `left` to `right`."""
+        return self._bands(_frame_power(self._windows(read, left, right), self._layout))
+
+    def _windows(self, read: Read, left: int, right: int, step: int = 1) -> Floats:
+        """(frames, samples) of every `step`th frame from `left` to `right`."""
         layout = self._layout
         before = (layout.window - layout.hop) // 2
         samples = self._samples(read, left * layout.hop - before, (right - 1) * layout.hop - before + layout.window)
-        frames = np.lib.stride_tricks.sliding_window_view(samples, layout.window)[:: layout.hop]
-        return self._bands(_frame_power(frames, layout))
+        return np.lib.stride_tricks.sliding_window_view(samples, layout.window)[:: layout.hop * step]
 
     def _samples(self, read: Read, begin: int, end: int) -> Floats:
         """Samples of the window, mirrored at its ends as in `make_spectrogram`, silent where there are none."""
@@ -194,7 +193,8 @@ class SpectrogramTiles:
         for begin in range(0, len(columns), at_once):
             chosen = columns[begin : begin + at_once]
             stretches = [self._stretches(level, int(column)) for column in chosen]
-            power = np.concatenate([self._power(read, *one) for some in stretches for one in some], axis=1)
+            frames = np.concatenate([self._windows(read, *one) for some in stretches for one in some])
+            power = self._bands(_frame_power(frames, self._layout))
             sizes = [sum(right - left for left, right in some) for some in stretches]
             starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
             if self.settings.normalisation == "pcen":
@@ -239,7 +239,8 @@ class SpectrogramTiles:
                 power = self._power(read, 0, self.width)
             else:
                 spread = np.linspace(0, self.width - 1, most).astype(int).tolist()
-                power = np.concatenate([self._power(read, column, column + 1) for column in spread], axis=1)
+                frames = np.concatenate([self._windows(read, column, column + 1) for column in spread])
+                power = self._bands(_frame_power(frames, self._layout))
         values = power if self.settings.normalisation == "pcen" else _levels(power)
         return np.asarray(np.median(values, axis=1, keepdims=True), dtype=np.float32)
 

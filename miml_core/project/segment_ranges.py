@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row, and_, func, or_, select, text, true
 from miml_core.bags import BACKGROUND
 from miml_core.project import segments
 from miml_core.project.rows import SegmentRange, SegmentSummary
+from miml_core.project.schema import bags, verdicts
 from miml_core.project.schema import segments as table
-from miml_core.project.schema import verdicts
 
 MOST_OUTLINES = 300
 MOST_BOXES = 1500
@@ -23,12 +23,19 @@ _SURE = 0.5
 
 _LABELS = text(
     """
-    SELECT CASE WHEN verdicts.segment_id IS NOT NULL THEN coalesce(class_id, :background)
-                WHEN probability >= :sure THEN top END AS label, count(*) AS number
+    SELECT CASE WHEN verdicts.segment_id IS NOT NULL THEN coalesce(verdicts.class_id, :background)
+                WHEN predictions.probability >= :sure THEN predictions.top END AS label, count(*) AS number
     FROM segments
     LEFT JOIN verdicts ON verdicts.segment_id = segments.id
     LEFT JOIN predictions ON predictions.segment_id = segments.id
-    WHERE segments.bag_id = :bag AND alive GROUP BY label
+    WHERE segments.bag_id = :bag AND segments.alive GROUP BY label
+    """
+)
+
+_DENSITY = text(
+    """
+    SELECT CAST((("left" + "right") / 2 - :first) / :width AS INTEGER) AS bin, count(*) AS number
+    FROM segments WHERE bag_id = :bag AND alive GROUP BY bin
     """
 )
 
@@ -56,10 +63,7 @@ def between(
 def summary(connection: Connection, bag_id: int, first: float, last: float, bins: int) -> SegmentSummary:
     """Counts of all segments of a bag: checked, by label, and by time in `bins` equal parts of a range."""
     n, checked = connection.execute(
-        select(func.count(), func.count(verdicts.c.segment_id))
-        .select_from(table)
-        .outerjoin(verdicts, verdicts.c.segment_id == table.c.id)
-        .where(table.c.bag_id == bag_id, table.c.alive)
+        select(bags.c.n_segments, bags.c.n_reviewed).where(bags.c.id == bag_id)
     ).one()
     labels = {
         int(row.label): int(row.number)
@@ -68,9 +72,8 @@ def summary(connection: Connection, bag_id: int, first: float, last: float, bins
     }
     density = [0] * bins
     width = max(last - first, 1e-9) / bins
-    middles = select((table.c.left + table.c.right) / 2).where(table.c.bag_id == bag_id, table.c.alive)
-    for middle in connection.execute(middles).scalars():
-        density[min(max(int((middle - first) / width), 0), bins - 1)] += 1
+    for row in connection.execute(_DENSITY, {"bag": bag_id, "first": first, "width": width}):
+        density[min(max(int(row.bin), 0), bins - 1)] += int(row.number)
     return SegmentSummary(int(n), int(checked), labels, density)
 
 

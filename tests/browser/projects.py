@@ -15,6 +15,7 @@ from miml_core.features.acoustic import sound_feature_names
 from miml_core.features.visual import picture_feature_names
 from miml_core.instances import Instances
 from miml_core.media.grid import Grid
+from miml_core.media.sound_blocks import SoundWindow
 from miml_core.media.spectrogram import read_spectrogram
 from miml_core.project import Project
 from miml_core.project import settings as project_settings
@@ -44,6 +45,49 @@ def sound_project(
     if predicted:
         _predict(project)
     return project
+
+
+def long_project(
+    folder: Path, seconds: float, n_segments: int, *, rate: int = 22_050, clips: tuple[float, ...] = ()
+) -> Project:
+    """One long recording with calls spread over it, each a segment; and clips that sound alike, of so many seconds."""
+    folder.mkdir(parents=True)
+    project = Project.create(folder / "project", kind="sound", name="Night", annotator="Ann")
+    for name in BIRDS:
+        project.add_class(name)
+    for length in (seconds, *clips):
+        n = max(1, round(n_segments * length / seconds))
+        calls = _spread_calls(n, length, rate, np.random.default_rng(n_segments))
+        path = folder / f"night_{length:.0f}.wav"
+        _write_long(path, calls, length, rate)
+        (bag,) = project.add_media([path])
+        grid = SoundWindow.of(path, 0.0, length, project.settings.spectrogram, "mix").grid
+        _store(project, bag, grid, [_sound_region(grid, call) for call in calls])
+    _predict(project)
+    return project
+
+
+def _spread_calls(n: int, seconds: float, rate: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, 4): start, length, lowest and highest frequency, one after another."""
+    step = seconds / n
+    start = (np.arange(n) + rng.uniform(0.05, 0.3, n)) * step
+    low = rng.uniform(1_000, 0.3 * rate, n)
+    return np.column_stack([start, np.full(n, min(0.4, 0.5 * step)), low, low + 0.1 * rate])
+
+
+def _write_long(path: Path, calls: np.ndarray, seconds: float, rate: int) -> None:
+    """A minute at a time, so that memory does not grow with the recording."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.004, 60 * rate).astype(np.float32)
+    with soundfile.SoundFile(path, "w", rate, 1, subtype="PCM_16") as file:
+        for begin in np.arange(0.0, seconds, 60.0):
+            sound = np.roll(noise, int(rng.integers(len(noise))))[: round(min(60.0, seconds - begin) * rate)]
+            for start, length, low, high in calls[(calls[:, 0] >= begin) & (calls[:, 0] < begin + 60.0)]:
+                t = np.arange(int(length * rate)) / rate
+                first = int((start - begin) * rate)
+                call = 0.12 * np.hanning(len(t)) * np.sin(2 * np.pi * np.cumsum(np.linspace(low, high, len(t))) / rate)
+                sound[first : first + len(t)] += call[: len(sound) - first]
+            file.write(sound)
 
 
 def picture_project(folder: Path, *, n_pictures: int = 2) -> Project:

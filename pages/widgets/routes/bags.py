@@ -20,7 +20,7 @@ MOST_WHOLE = 500
 """Segments of a long bag up to which all are sent at once."""
 MOST_ALSO = 100
 LONG_SECONDS = 120.0
-OPENING_SECONDS = 30.0
+OPENING_SECONDS = 20.0
 """Of a sound longer than `LONG_SECONDS` a canvas shows this much first: calls are too small to see in more."""
 DENSITY_BINS = 512
 _LEAST_GUESS = 0.005
