@@ -1,10 +1,10 @@
 """A bag of three hours beside a clip of ten seconds: what the canvas fetches to open it, and to jump far into it.
 
 Each is measured in a process of its own, through the app's routes and with empty caches, after another bag was opened
-so that imports do not count. "Open" is the bag with its first segments and the tiles of the first view, "again" the same
-from the caches; "jump" the segments and tiles around the last segment; "overview" the tile of the whole recording, which
-the canvas fetches after the others. Aims: to open and to jump take at most twice the time of opening the clip, and
-memory does not grow with the bag.
+so that imports do not count. "Open" is the bag with its first segments and the tiles of the first view, "again" the
+same from the caches; "jump" the segments and tiles around the last segment; "overview" the tile of the whole recording,
+which the canvas fetches after the others. Aims: to open and to jump take at most twice the time of opening the clip,
+and memory does not grow with the bag.
 """
 
 from __future__ import annotations

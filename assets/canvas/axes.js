@@ -27,7 +27,7 @@ function paintX(ctx, view, sound) {
   const from = Math.max(view.realAt(x, y).x, view.extent.left);
   const to = Math.min(view.realAt(x + width, y).x, view.extent.right);
   const share = (to - from) / (view.realAt(x + width, y).x - view.realAt(x, y).x);
-  const ticks = niceTicks(from, to, (share * width) / TICK_EVERY.x);
+  const ticks = (sound ? timeTicks : niceTicks)(from, to, (share * width) / TICK_EVERY.x);
   const write = sound ? timeWriter(ticks.step, to) : (value) => String(Math.round(value));
   ctx.textAlign = "center";
   ctx.textBaseline = "top";
@@ -83,6 +83,18 @@ export function niceTicks(from, to, wanted) {
   return { step, values };
 }
 
+const TIME_STEPS = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400]; // seconds, as a clock divides them
+
+/** Round times between two: whole minutes and hours where they are far apart. */
+function timeTicks(from, to, wanted) {
+  const rough = (to - from) / Math.max(1, wanted);
+  const step = rough > 10 ? TIME_STEPS.find((s) => s >= rough * 0.999) : undefined;
+  if (!step) return niceTicks(from, to, wanted);
+  const values = [];
+  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) values.push(i * step);
+  return { step, values };
+}
+
 function placesOf(step) {
   return Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
 }
@@ -92,10 +104,11 @@ function timeWriter(step, largest) {
   return (seconds) => formatTime(seconds, places, largest);
 }
 
-/** Seconds, or minutes and seconds where the recording is longer than two minutes. */
+/** Seconds; minutes and seconds where the recording is longer than two minutes; hours too where it is that long. */
 export function formatTime(seconds, places, largest = seconds) {
   if (largest < 120) return seconds.toFixed(places);
   const minutes = Math.floor(seconds / 60 + 1e-9);
-  const rest = Math.max(0, seconds - 60 * minutes).toFixed(places);
-  return `${minutes}:${rest.padStart(places ? places + 3 : 2, "0")}`;
+  const rest = Math.max(0, seconds - 60 * minutes).toFixed(places).padStart(places ? places + 3 : 2, "0");
+  if (largest < 3600) return `${minutes}:${rest}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
 }

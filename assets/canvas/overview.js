@@ -34,7 +34,7 @@ export class Overview {
     const whole = backdrop.known(bag.tiles.top, 0);
     const used = bag.tiles.width / 2 ** bag.tiles.top;
     if (whole) ctx.drawImage(whole, 0, 0, Math.min(used, whole.width), whole.height, 0, 0, width, height);
-    paintCounts(ctx, densityOf(bag), { x: 0, y: 0, width, height: height / 2 });
+    paintCounts(ctx, densityOf(bag), { x: 0, y: height - 9, width, height: 9 });
     this.#paintWindow(ctx, view, width, height, theme);
   }
 
@@ -72,7 +72,7 @@ export function paintDensity(ctx, view, bag) {
   const density = densityOf(bag);
   const from = (view.window.u0 / view.whole.u1) * density.length;
   const to = (view.window.u1 / view.whole.u1) * density.length;
-  const high = Math.min(60, height / 4);
+  const high = Math.min(28, height / 6);
   ctx.save();
   ctx.beginPath();
   ctx.rect(x, y, width, height);
@@ -84,7 +84,7 @@ export function paintDensity(ctx, view, bag) {
 function paintCounts(ctx, density, { x, y, width, height }, from = 0, to = density.length) {
   const most = Math.max(1, ...density);
   const step = width / (to - from);
-  ctx.fillStyle = "rgba(255, 255, 255, 0.75)";
+  ctx.fillStyle = "rgba(255, 255, 255, 0.5)";
   for (let bin = Math.floor(from); bin < Math.min(Math.ceil(to), density.length); bin++) {
     const bar = Math.ceil((density[bin] / most) * (height - 1));
     if (bar > 0) ctx.fillRect(x + (bin - from) * step, y + height - bar, Math.max(1, step - 0.5), bar);

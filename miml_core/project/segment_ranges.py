@@ -54,17 +54,13 @@ def between(
     chosen = and_(table.c.bag_id == bag_id, table.c.id.in_(list(also)))
     if detail != "none":
         chosen = or_(here, chosen)
-    found = segments.matching(
-        connection, chosen, tolerance=segments.SCREEN_TOLERANCE if detail == "outlines" else None
-    )
+    found = segments.matching(connection, chosen, tolerance=segments.SCREEN_TOLERANCE if detail == "outlines" else None)
     return SegmentRange(first, last, total, detail, found)
 
 
 def summary(connection: Connection, bag_id: int, first: float, last: float, bins: int) -> SegmentSummary:
     """Counts of all segments of a bag: checked, by label, and by time in `bins` equal parts of a range."""
-    n, checked = connection.execute(
-        select(bags.c.n_segments, bags.c.n_reviewed).where(bags.c.id == bag_id)
-    ).one()
+    n, checked = connection.execute(select(bags.c.n_segments, bags.c.n_reviewed).where(bags.c.id == bag_id)).one()
     labels = {
         int(row.label): int(row.number)
         for row in connection.execute(_LABELS, {"bag": bag_id, "background": BACKGROUND, "sure": _SURE})

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Project
-from pages.widgets.routes.bags import flat_rings, heading
+from pages.widgets.routes.bags import flat_rings, heading, opening_range
 from pages.widgets.routes.doors import NotAllowed
 from pages.widgets.routes.images import BagImage, Placement, image_version, keep_tried, placement
 from pages.widgets.routes.json_response import JSONResponse
@@ -76,7 +76,7 @@ def send_preview(request: Request, project: Project) -> Response:
         "extent": place.extent,
         "rate": place.rate,
         "tiles": place.tiling(),
-        "opening": None,
+        "opening": opening_range(project, bag),
         "segments": preview.segments,
         "range": None,
         "counts": None,
