@@ -95,7 +95,7 @@ const BINS = 512;
 
 function densityOf(bag) {
   if (bag.counts) return bag.counts.density;
-  const density = new Array(BINS).fill(0);
+  const density = Array.from({ length: BINS }, () => 0);
   const { left, right } = bag.extent;
   for (const { shape } of bag.segments) {
     if (!shape) continue;

@@ -86,7 +86,10 @@ export class Server extends EventTarget {
   knownTile(id, version, level, tile) {
     const name = `${id}/${version}/${level}/${tile}`;
     const bitmap = this.#tiles.get(name);
-    if (bitmap) this.#tiles.delete(name) && this.#tiles.set(name, bitmap);
+    if (bitmap) {
+      this.#tiles.delete(name);
+      this.#tiles.set(name, bitmap);
+    }
     return bitmap;
   }
 

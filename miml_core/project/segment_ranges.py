@@ -107,7 +107,7 @@ def edges(connection: Connection, bag_id: int, segment_id: int) -> tuple[float, 
 
 
 def _row(connection: Connection, bag_id: int, segment_id: int) -> Row[Any] | None:
-    columns = (table.c.id, table.c.left, table.c.right, table.c.high, table.c.alive)
+    columns: list[Any] = [table.c.id, table.c.left, table.c.right, table.c.high, table.c.alive]
     return connection.execute(select(*columns).where(table.c.id == segment_id, table.c.bag_id == bag_id)).first()
 
 
