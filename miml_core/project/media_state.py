@@ -19,7 +19,7 @@ from typing import Any, Literal
 from sqlalchemy import Integer, Row, literal, select, type_coerce, update
 
 from miml_core.errors import BagtagError
-from miml_core.project import revisions
+from miml_core.project import cache, revisions
 from miml_core.project.fingerprint import fingerprint
 from miml_core.project.media_access import blocked_sentence, real_path, usable_path
 from miml_core.project.schema import bags as bags_table
@@ -143,11 +143,7 @@ def save(store: Store) -> None:
         paths = {str(real_path(store.folder, path)) for path in connection.execute(select(table.c.path)).scalars()}
     with _lock:
         content = {path: [*times, mark] for path, (times, mark) in _seen.items() if path in paths}
-    with suppress(OSError):
-        file = store.cache_folder / _CACHE_FILE
-        part = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
-        part.write_text(json.dumps(content), encoding="ascii")
-        part.replace(file)
+    cache.write(store.folder, _CACHE_FILE, json.dumps(content).encode("ascii"))
 
 
 def _load(store: Store) -> None:
@@ -155,8 +151,8 @@ def _load(store: Store) -> None:
         if str(store.folder) in _loaded:
             return
         _loaded.add(str(store.folder))
-    with suppress(OSError, ValueError, TypeError, AttributeError):
-        content = json.loads((store.folder / "cache" / _CACHE_FILE).read_text(encoding="ascii"))
+    with suppress(ValueError, TypeError, AttributeError):
+        content = json.loads(cache.read(store.folder, _CACHE_FILE) or b"{}")
         found = {str(path): ((int(a), int(b), int(c)), str(mark)) for path, (a, b, c, mark) in content.items()}
         with _lock:
             _seen.update({path: value for path, value in found.items() if path not in _seen})

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from miml_core import BagtagError
-from miml_core.project import Bag, Project
+from miml_core.project import Bag, Project, cache
 
 if TYPE_CHECKING:
     from PIL import Image
 
 WIDTH, HEIGHT = 160, 48
+_FOLDER = "thumbnails"
 _LONGEST_SECONDS = 15.0
 _SECONDS_A_LOOK = 0.6
 
@@ -26,20 +27,19 @@ def thumbnails(project: Project, bags: Sequence[Bag]) -> tuple[dict[int, str], b
     Making many takes longer than a page may: after a moment the rest is left for the next look.
     """
     until = time.monotonic() + _SECONDS_A_LOOK
-    folder = project.cache_folder / "thumbnails"
-    folder.mkdir(parents=True, exist_ok=True)
     found: dict[int, str] = {}
     complete = True
     for bag in bags:
-        file = folder / f"{bag.id}-{_safe(bag.thumbnail_key)}.jpg"
-        if not file.exists():
+        name = f"{bag.id}-{_safe(bag.thumbnail_key)}.jpg"
+        content = cache.read(project.folder, name, _FOLDER)
+        if content is None:
             if bag.missing or bag.changed or bag.not_allowed:
                 continue  # not kept: the file may come back
             if time.monotonic() > until:
                 complete = False
                 continue
-            _write(file, _make(project, bag))
-        content = file.read_bytes()
+            content = _make(project, bag)
+            cache.write(project.folder, name, content, _FOLDER)
         if content:
             found[bag.id] = f"data:image/jpeg;base64,{base64.b64encode(content).decode()}"
     return found, complete
@@ -78,12 +78,6 @@ def _jpeg(picture: Image.Image) -> bytes:
     stream = io.BytesIO()
     picture.save(stream, "JPEG", quality=80)
     return stream.getvalue()
-
-
-def _write(file: Path, content: bytes) -> None:
-    part = file.with_suffix(f".{time.monotonic_ns()}.part")
-    part.write_bytes(content)
-    part.replace(file)
 
 
 def _safe(key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -189,3 +190,16 @@ def test_drawing_in_a_long_bag_reads_no_sound(project, monkeypatch):
     with project.store.read() as connection:
         assert connection.execute(text("SELECT grid_id FROM bags WHERE id = 1")).scalar() == kept
     project.undo()
+
+
+def test_a_cached_file_that_is_no_picture_is_made_again(project):
+    """A foreign project can bring a cache: what lies in it is only shown if it is a picture."""
+    bag = project.bag(1)
+    images._memory.clear()
+    shutil.rmtree(project.folder / "cache" / "images", ignore_errors=True)
+    images.bag_image(project, bag)
+    images._memory.clear()
+    (kept,) = (project.folder / "cache" / "images").iterdir()
+    kept.write_bytes(b'{"media_type": "text/html", "extent": {}, "rate": 1}\n<script>alert(1)</script>')
+    again = images.bag_image(project, bag)
+    assert again.media_type == "image/png" and again.content.startswith(b"\x89PNG")

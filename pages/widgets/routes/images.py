@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core import BagtagError
-from miml_core.project import Bag, Project
+from miml_core.project import Bag, Project, cache
 from pages.widgets.routes.doors import NotAllowed, number_in
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ _PNG_PIXELS = 1_000_000
 _KEPT_IN_MEMORY = 48
 _KEPT_ON_DISK = 3000
 _LOOK_EVERY = 100
+_FOLDER = "images"
+_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 _LAYOUT = 2
 """Part of every version; counted up when what is drawn changes."""
 
@@ -222,37 +223,25 @@ def _stand_in(project: Project, bag: Bag) -> dict[str, Any]:
     return {"left": 0.0, "right": max(right, 100.0), "top": 0.0, "bottom": max(high, 100.0), "scale": "linear"}
 
 
-def _file(project: Project, name: Name) -> Path:
-    return project.cache_folder / "images" / f"{name[1]}-{name[2]}{name[3]}.image"
+def _file(name: Name) -> str:
+    return f"{name[1]}-{name[2]}{name[3]}.image"
 
 
 def _from_disk(project: Project, name: Name) -> BagImage | None:
-    """The file holds one line of JSON, then the picture."""
+    """Read a kept picture: one line of JSON, then the picture. It may be somebody else's, so its type is looked at."""
+    head, _, content = (cache.read(project.folder, _file(name), _FOLDER) or b"").partition(b"\n")
     try:
-        head, _, content = _file(project, name).read_bytes().partition(b"\n")
-        return BagImage(content=content, **json.loads(head))
-    except (OSError, ValueError, TypeError):
+        image = BagImage(content=content, **json.loads(head))
+    except (ValueError, TypeError):
         return None
+    return image if content.startswith(_SIGNATURES.get(image.media_type, b"\0none")) else None
 
 
 def _to_disk(project: Project, name: Name, image: BagImage) -> None:
     """Keep the picture if possible: a full disk is no reason not to show it."""
     global _written
-    file = _file(project, name)
     head = {"media_type": image.media_type, "extent": image.extent, "rate": image.rate}
-    part = file.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
-    try:
-        file.parent.mkdir(exist_ok=True)
-        part.write_bytes(json.dumps(head).encode() + b"\n" + image.content)
-        part.replace(file)
+    if cache.write(project.folder, _file(name), json.dumps(head).encode() + b"\n" + image.content, _FOLDER):
         _written += 1
         if _written % _LOOK_EVERY == 1:
-            _drop_oldest(file.parent)
-    except OSError:
-        return
-
-
-def _drop_oldest(folder: Path) -> None:
-    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in files[_KEPT_ON_DISK:]:
-        path.unlink(missing_ok=True)
+            cache.drop_oldest(project.folder, _KEPT_ON_DISK, _FOLDER)

@@ -1,0 +1,37 @@
+"""The cache of a project that somebody else made: no link is followed, nothing else is deleted."""
+
+from miml_core.project import cache
+
+
+def test_what_is_kept_comes_back(project):
+    assert cache.read(project.folder, "one.jpg", "thumbnails") is None
+    assert cache.write(project.folder, "one.jpg", b"picture", "thumbnails")
+    assert cache.read(project.folder, "one.jpg", "thumbnails") == b"picture"
+    assert [path.name for path in (project.folder / "cache" / "thumbnails").iterdir()] == ["one.jpg"]
+
+
+def test_links_lead_nowhere(project, tmp_path):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    for n in range(3):
+        (victim / f"{n}.txt").write_text("mine")
+    (project.folder / "cache").mkdir(exist_ok=True)
+    (project.folder / "cache" / "images").symlink_to(victim)
+    assert not cache.write(project.folder, "0.txt", b"theirs", "images")
+    assert cache.read(project.folder, "0.txt", "images") is None
+    cache.drop_oldest(project.folder, 1, "images")
+    assert [path.read_text() for path in sorted(victim.iterdir())] == ["mine"] * 3
+    (project.folder / "cache" / "secret.json").symlink_to(victim / "1.txt")
+    assert cache.read(project.folder, "secret.json") is None
+    assert cache.write(project.folder, "secret.json", b"new")
+    assert (victim / "1.txt").read_text() == "mine" and cache.read(project.folder, "secret.json") == b"new"
+
+
+def test_the_oldest_files_go_first(project):
+    import os
+
+    for n in range(5):
+        cache.write(project.folder, f"{n}.image", b"x", "images")
+        os.utime(project.folder / "cache" / "images" / f"{n}.image", (n, n))
+    cache.drop_oldest(project.folder, 2, "images")
+    assert sorted(path.name for path in (project.folder / "cache" / "images").iterdir()) == ["3.image", "4.image"]
