@@ -12,7 +12,7 @@ import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.project import Project
-from pages.widgets.open_projects import key_of, open_once
+from pages.widgets.open_projects import key_of, open_once, project_by_key
 from pages.widgets.places import home_folder
 from pages.widgets.reachable import look_in_time
 from pages.widgets.recent import known_projects, remember
@@ -83,6 +83,8 @@ def _folder_in_address() -> str | None:
     key = st.query_params.get(_ADDRESS)
     if not key:
         return None
+    if (opened := project_by_key(key)) is not None:  # also one whose folder is gone: the page says so
+        return str(opened.folder)
     return next((str(folder) for folder in known_projects() if key_of(folder) == key), None)
 
 
