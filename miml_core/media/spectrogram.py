@@ -23,6 +23,8 @@ QUIETEST_DB = -120.0
 
 _FRAMES_AT_ONCE = 128
 _SMALLEST_WINDOW = 16
+_LONGEST_WINDOW_S, _SHORTEST_HOP_S, _MOST_BANDS = 10.0, 1e-5, 4096
+"""Settings may come from somebody else; beyond these a picture would fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,11 @@ class SpectrogramSettings:
         if not 0 < self.hop <= self.window:
             raise BagtagError(
                 f"A spectrogram's hop ({self.hop:g} s) must be above 0 and at most its window ({self.window:g} s)."
+            )
+        if self.window > _LONGEST_WINDOW_S or self.hop < _SHORTEST_HOP_S or self.mel_bands > _MOST_BANDS:
+            raise BagtagError(
+                f"A spectrogram's window can be {_LONGEST_WINDOW_S:g} s at most, its hop {_SHORTEST_HOP_S:g} s at "
+                f"least, and a mel scale can have {_MOST_BANDS} bands at most."
             )
         if self.low < 0 or (self.high is not None and self.high <= self.low):
             raise BagtagError(f"A spectrogram's band cannot run from {self.low:g} to {self.high} Hz.")

@@ -47,7 +47,13 @@ def kind(connection: Connection) -> Literal["sound", "picture"]:
 def instance_settings(connection: Connection) -> InstanceSettings:
     from miml_core.instances import InstanceSettings
 
-    return InstanceSettings.from_dict(get(connection, "settings"))
+    try:
+        return InstanceSettings.from_dict(get(connection, "settings"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BagtagError(
+            "The settings of this project cannot be read: the database is damaged, or was not written by Bagtag. "
+            "Restore it from a backup."
+        ) from error
 
 
 def set_instance_settings(connection: Connection, new: InstanceSettings, *, annotator: str) -> int:

@@ -203,6 +203,27 @@ def test_a_learned_segmenter_outside_of_the_project_is_refused(project: Project,
         replace(project.settings, learned_segmenter=name).within(project.folder)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"spectrogram": {"window": 1e9, "hop": 1e9}},
+        {"spectrogram": {"hop": 1e-12}},
+        {"spectrogram": {"mel_bands": 10**9}},
+        {"spectrogram": {"hop": "0"}},
+        {"segments": {"shell": "rm"}},
+        {"picture_segments": {"working_side": 10**6}},
+        {"segments": None},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_in_a_sentence(project: Project, changed: dict[str, Any]) -> None:
+    used = project.settings.to_dict()
+    with project.store.write() as connection:
+        merged = {key: {**used[key], **value} if value else value for key, value in changed.items()}
+        runs.settings.put(connection, "settings", {**used, **merged})
+    with pytest.raises(BagtagError):
+        _ = project.settings
+
+
 def test_a_segmenter_that_asks_for_features_there_are_not_is_refused(tmp_path: Path) -> None:
     from miml_core.segments import learned
 
