@@ -38,6 +38,8 @@ class ExportMade:
     """The one file, or the folder in which the files lie."""
     size: int
     """Of all files together when they were written, in bytes."""
+    missing: int
+    """Bags whose segments were not detected, or detected with earlier settings."""
 
     def is_there(self) -> bool:
         """Return whether its file, or the folder of its files, is still there; looks at nothing else."""
@@ -87,13 +89,14 @@ def _parse(folder: Path, job_id: int, finished_at: float, params_text: str, resu
     try:
         params, result = json.loads(params_text), json.loads(result_text)
         title, target = FORMATS[params["format"]].title, Path(params["path"])
+        missing = int(result.get("missing", 0))
         listed = [os.fsdecode(os.fsencode(file)) for file in result["files"]]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return None
     sizes = installation.recorded_sizes(folder, listed)
     files = tuple(file for file in dict.fromkeys(listed) if file in sizes)
     place = Path(os.path.commonpath(files)) if files else target
-    return ExportMade(job_id, title, target, finished_at, files, place, sum(sizes.values()))
+    return ExportMade(job_id, title, target, finished_at, files, place, sum(sizes.values()), missing)
 
 
 def _read(file: Path) -> bytes | None:

@@ -30,7 +30,8 @@ def exports_list(project: Project) -> None:
 
 
 def _download(one: ExportMade) -> None:
-    st.text(f"{one.title}, {when(one.finished_at)}\n{one.target}", width="stretch")
+    missing = f"; segments of {count(one.missing, 'bag')} were missing or of earlier settings" if one.missing else ""
+    st.text(f"{one.title}, {when(one.finished_at)}{missing}\n{one.target}", width="stretch")
     if not one.is_there():
         st.caption("no longer there", width="content")
     elif one.size > _LARGEST:

@@ -6,11 +6,12 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from miml_core import BACKGROUND, installation
 from miml_core.project import jobs
 from miml_core.project.job_context import JobContext
+from miml_core.project.schema import bags
 from miml_core.project.schema import jobs as table
 from miml_core.project.tasks import writing
 from tests.pages.conftest import press, texts
@@ -85,12 +86,15 @@ def test_only_files_of_the_export_are_offered_and_zipped(project, show):
     target = project.folder / "exports" / "raven"
     target.mkdir(parents=True)
     (target / "diary.txt").write_text("private")
+    with project.store.write() as connection:
+        connection.execute(update(bags).where(bags.c.id == 1).values(segment_key=None))
     _write_export(project, target, "raven")
     (one,) = project.exports_made()
     with zipfile.ZipFile(io.BytesIO(one.content())) as archive:
         assert archive.namelist() == [f"garden_{n}.wav.selections.txt" for n in range(1, 5)]
     assert one.file_name == "raven.zip"
     app = show(project, "export")
+    assert "segments of 1 bag were missing" in texts(app)
     assert str(target) in texts(app) and len(app.get("download_button")) == 1
     shutil.rmtree(target)
     app = show(project, "export")

@@ -20,6 +20,7 @@ from miml_core import installation
 from miml_core.errors import BagtagError
 from miml_core.exchange import FORMATS
 from miml_core.project import Job, Project, jobs, launch, worker
+from miml_core.project.errors import Cancelled
 from miml_core.project.export_targets import check_export_target
 from miml_core.project.job_context import JobContext
 from miml_core.project.schema import bags
@@ -321,7 +322,18 @@ def test_an_export_waits_until_segments_are_detected(
         jobs.finish(connection, busy, "failed", "it failed")
     task.join(60)
     assert results[0]["rows"] == 10 and results[0]["missing"] == 1
-    assert "1 bags have no segments, or those of earlier settings" in results[0]["message"]
+    assert "segments of 1 bag are missing or of earlier settings" in results[0]["message"]
+
+
+def test_an_export_that_waits_can_be_cancelled(small: Project, there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "look_after", lambda store: None)
+    insert_job(small, kind="features", lane="files", state="running", heartbeat=time.time())
+    params = {"format": "csv", "path": str(there / "calls.csv"), "what": "all"}
+    context = JobContext(small.store, insert_job(small, state="running", cancel=True, params=params))
+    context.flush()
+    with pytest.raises(Cancelled):
+        writing.run(context)
+    assert list(there.iterdir()) == []
 
 
 def test_an_export_does_not_wait_for_a_job_nobody_asked_for_here(small: Project, there: Path) -> None:

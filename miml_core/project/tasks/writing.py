@@ -27,7 +27,7 @@ def run(context: JobContext) -> dict[str, Any]:
     _wait_for_segments(context)
     with context.store.read() as connection:
         rows = _collect(context, connection, chosen, bag_ids)
-        missing = len(resegment.scope_bags(connection, bag_ids, scope="stale", again=False))
+        missing = _count_missing(connection, context.params, bag_ids)
         places = [media.real_path(context.store.folder, each.path) for each in media.all_media(connection)]
     check = TargetCheck(context.store.folder, chosen, places)
 
@@ -39,7 +39,8 @@ def run(context: JobContext) -> dict[str, Any]:
     installation.record_exports(context.store.folder, files)
     message = f"wrote {len(rows)} segments to {context.params['path']}"
     if missing:
-        message += f"; {missing} bags have no segments, or those of earlier settings: detect them and export again"
+        noun = "bag" if missing == 1 else "bags"
+        message += f"; segments of {missing} {noun} are missing or of earlier settings: detect them and export again"
     return {"message": message, "files": [str(path) for path in files], "rows": len(rows), "missing": missing}
 
 
@@ -86,6 +87,13 @@ def _probability(value: Any) -> float:
     if not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise BagtagError(f"The least probability of an export is a number from 0 to 1, not {value!r}.")
     return float(value)
+
+
+def _count_missing(connection: Connection, params: dict[str, Any], bag_ids: list[int] | None) -> int:
+    """Bags whose segments are not detected, or with earlier settings; of confirmed segments none can be missing."""
+    if params.get("what") == "confirmed":
+        return 0
+    return len(resegment.scope_bags(connection, bag_ids, scope="stale", again=False))
 
 
 def _wait_for_segments(context: JobContext) -> None:
