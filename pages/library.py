@@ -16,8 +16,8 @@ from pages.widgets.paging import paging
 from pages.widgets.progress_row import progress_row
 from pages.widgets.session import the_project
 
+# Time to see which files of the page are missing or changed; the rest is seen when the page is drawn again.
 _LOOK_SECONDS = 0.3
-"""Time to see which files of the page are missing or changed; the rest is seen when the page is drawn again."""
 
 project = the_project()
 noun, nouns = WORDS[project.kind]
