@@ -175,13 +175,14 @@ export class Board {
   async #preload() {
     for (const item of this.queue.soon()) {
       if (this.lifetime.over || item[0] === this.bag?.id) continue;
-      await this.server.preload(item, (bag) => this.#firstTiles(bag)).catch(() => {});
+      await this.server.preload(item, (bag) => this.#firstTiles(bag, item[1])).catch(() => {});
     }
   }
 
-  /** The tiles a bag will be opened with. */
-  #firstTiles(bag) {
+  /** The tiles a bag will be opened with, at a segment or at its beginning. */
+  #firstTiles(bag, segment) {
     const view = new View(bag.extent, bag.kind, bag.opening);
+    if (segment !== null && bag.range) view.centreOn((bag.range.from + bag.range.to) / 2 - bag.extent.left);
     return tilesFor(bag.tiles, view, this.view.plot.width * this.stage.ratio).wanted;
   }
 
@@ -236,6 +237,7 @@ export class Board {
 
   selectionChanged() {
     const { segments } = this.selection;
+    this.pending = null;
     if (segments.length === 1 && this.view.reveal(segments[0].shape.box)) this.stage.refresh();
     this.refreshPanels("overlay");
     if (segments.length) this.announce(this.statusBar.middle.textContent);

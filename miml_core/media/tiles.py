@@ -17,6 +17,7 @@ neighbouring tiles look like one picture. A bag of up to 16384 columns looks exa
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -65,6 +66,7 @@ class SpectrogramTiles:
         affordable = _SAMPLES_PER_TILE // (TILE_COLUMNS * self._layout.window)
         self._frames = 1 << max(0, min(FRAMES_PER_COLUMN, affordable).bit_length() - 1)
         self._backgrounds: dict[int, float] = {}
+        self._lock = threading.RLock()
 
     @property
     def top_level(self) -> int:
@@ -103,11 +105,12 @@ class SpectrogramTiles:
 
     def background(self, level: int) -> float:
         """The level that a zoom level's colours are counted from: the median of columns from the whole bag."""
-        if level not in self._backgrounds:
-            with open_reader(self.window.path, self.window.channel) as read:
-                read(self.window.first, 1)  # a file that cannot be read at all is told here
-                self._backgrounds[level] = self._find_background(read, level)
-        return self._backgrounds[level]
+        with self._lock:  # neighbouring tiles are asked for at the same time
+            if level not in self._backgrounds:
+                with open_reader(self.window.path, self.window.channel) as read:
+                    read(self.window.first, 1)  # a file that cannot be read at all is told here
+                    self._backgrounds[level] = self._find_background(read, level)
+            return self._backgrounds[level]
 
     def _find_background(self, read: Read, level: int) -> float:
         columns = self.columns(level)

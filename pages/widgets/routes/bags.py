@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from miml_core.project import Bag, Class, Prediction, Project, Segment
+from miml_core.project import Bag, Class, Prediction, Project, Segment, SegmentSummary
 from pages.widgets.routes.doors import NotAllowed, number_in
 from pages.widgets.routes.images import image_version, placement
 from pages.widgets.routes.json_response import JSONResponse
@@ -24,6 +26,9 @@ OPENING_SECONDS = 20.0
 """Of a sound longer than `LONG_SECONDS` a canvas shows this much first: calls are too small to see in more."""
 DENSITY_BINS = 512
 _LEAST_GUESS = 0.005
+_KEPT_SUMMARIES = 16
+_summaries: OrderedDict[tuple[Any, ...], SegmentSummary] = OrderedDict()
+_lock = threading.Lock()
 _DECIMALS = {"sound": (4, 1), "picture": (1, 1)}
 
 
@@ -117,7 +122,7 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
         "rate": place.rate,
         "tiles": place.tiling(),
         "opening": opening_range(project, bag),
-        **(_all_segments(project, bag) if asked is None else _some_segments(project, bag, asked, place.extent)),
+        **(_some_segments(project, bag, asked, revision, place.extent) if asked else _all_segments(project, bag)),
         "suggestions": [[found.class_id, round(found.probability, 3)] for found in project.tag_suggestions(bag.id)],
     }
 
@@ -128,9 +133,11 @@ def _all_segments(project: Project, bag: Bag) -> dict[str, Any]:
     return {"segments": segments, "range": None, "counts": None}
 
 
-def _some_segments(project: Project, bag: Bag, asked: AskedRange, extent: dict[str, Any]) -> dict[str, Any]:
+def _some_segments(
+    project: Project, bag: Bag, asked: AskedRange, revision: int, extent: dict[str, Any]
+) -> dict[str, Any]:
     found = project.segments_between(bag.id, asked.first, asked.last, also=asked.also)
-    counted = project.segment_summary(bag.id, extent["left"], extent["right"], DENSITY_BINS)
+    counted = _counted(project, bag, revision, extent)
     return {
         "segments": [_segment(one, project.kind, boxed=True) for one in found.segments],
         "range": {"from": found.first, "to": found.last, "total": found.total, "detail": found.detail},
@@ -141,6 +148,19 @@ def _some_segments(project: Project, bag: Bag, asked: AskedRange, extent: dict[s
             "density": counted.density,
         },
     }
+
+
+def _counted(project: Project, bag: Bag, revision: int, extent: dict[str, Any]) -> SegmentSummary:
+    """The counts of a bag; kept until the project changes, since every move of the view asks for them."""
+    name = (str(project.folder), bag.id, revision, extent["left"], extent["right"])
+    counted = _summaries.get(name)
+    if counted is None:
+        counted = project.segment_summary(bag.id, extent["left"], extent["right"], DENSITY_BINS)
+        with _lock:
+            _summaries[name] = counted
+            while len(_summaries) > _KEPT_SUMMARIES:
+                _summaries.popitem(last=False)
+    return counted
 
 
 def heading(project: Project, bag: Bag) -> dict[str, Any]:
