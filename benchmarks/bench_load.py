@@ -80,9 +80,9 @@ def run(seconds: float = SECONDS, watch: bool = False) -> None:
         server = Server(ROOT / "benchmarks" / "load_server.py", env, folder / "server.log").start()
         try:
             told = json.loads(access.read_text())
-            base = _measure(server.port, told, project, drawn, "without jobs", min(seconds, BASE_SECONDS), watch)
+            base = _measure(server, told, project, drawn, "without jobs", min(seconds, BASE_SECONDS), watch)
             with _jobs_running(project) as ended:
-                busy = _measure(server.port, told, project, drawn, "with jobs", seconds, watch)
+                busy = _measure(server, told, project, drawn, "with jobs", seconds, watch)
             counts = ", ".join(f"{kind} {ended.count(kind)}" for kind in sorted(set(ended)))
             print(f"jobs ended meanwhile: {counts or 'none'}")
             print(f"p99 with jobs is {busy / base:.1f} x that without; aim: below {AIM_MS:.0f} ms")
@@ -98,7 +98,13 @@ def _draw(project: Project, bag: int) -> int:
 
 
 def _measure(
-    port: int, told: dict[str, str], project: Project, drawn: dict[int, int], what: str, seconds: float, watch: bool
+    server: Server,
+    told: dict[str, str],
+    project: Project,
+    drawn: dict[int, int],
+    what: str,
+    seconds: float,
+    watch: bool,
 ) -> float:
     """Let all annotators work, check what is stored and print; returns the 99th percentile in ms."""
     people = []
@@ -106,10 +112,13 @@ def _measure(
         bags = [2 * number + 1, 2 * number + 2]
         nonce = f"{what.replace(' ', '-')}-{number:04d}"
         people.append(Annotator(number, bags, [drawn[bag] for bag in bags], nonce))
-    began = time.monotonic() + 1.0
-    threads = [threading.Thread(target=_work, args=(one, port, told, began, seconds)) for one in people]
-    if watch:
-        threads += [threading.Thread(target=_watch, args=(one, port, told, began, seconds)) for one in people]
+    began, computed = time.monotonic() + 1.0, _cpu_seconds(server)
+    works = [_work, _watch] if watch else [_work]
+    threads = [
+        threading.Thread(target=work, args=(one, server.port, told, began, seconds))
+        for work in works
+        for one in people
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -117,17 +126,29 @@ def _measure(
     with project.store.read() as connection:
         stored = {tuple(row) for row in connection.execute(select(edits.c.nonce, edits.c.number))}
     lost = sum((one.nonce, number) not in stored for one in people for number in one.acknowledged)
+    computed = _cpu_seconds(server) - computed
     times = 1000 * np.array([time_ for one in people for time_ in one.times])
     refused = [reason for one in people for reason in one.refused]
     shares = " ".join(f"p{share:g} {np.percentile(times, share):.0f}" for share in (50, 95, 99))
     print(
         f"{what}: {sum(one.sent for one in people)} sent, {len(times)} acknowledged, {len(refused)} refused, "
-        f"{lost} lost; ms: {shares} max {times.max():.0f}",
+        f"{lost} lost; ms: {shares} max {times.max():.0f}; "
+        f"the server computed {1000 * computed / len(times):.0f} ms per edit",
         flush=True,
     )
     for reason in sorted(set(refused))[:3]:
         print(f"  refused: {reason}")
     return float(np.percentile(times, 99))
+
+
+def _cpu_seconds(server: Server) -> float:
+    """What the server has computed so far; 0 where the system does not tell."""
+    number = server.process.pid if server.process else 0
+    try:
+        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _work(one: Annotator, port: int, told: dict[str, str], began: float, seconds: float) -> None:

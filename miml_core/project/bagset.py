@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Column, Connection, Select, func, select
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.project import features, revisions, settings
 from miml_core.project.schema import bags, classes, tags, verdicts
 from miml_core.project.schema import features as features_table
+
+_FEW = 500
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def load(
     X = np.empty((int(offsets[-1]), found[0][2].shape[1]))
     for (_, _, block), start in zip(found, offsets):
         X[start : start + len(block)] = block
-    names = {row.id: row.name for row in connection.execute(select(bags.c.id, bags.c.name))}
+    names = {row.id: row.name for row in connection.execute(_of_few(select(bags.c.id, bags.c.name), bags.c.id, ids))}
     class_names = {row.id: row.name for row in connection.execute(select(classes.c.id, classes.c.name))}
     whole = BagSet(
         X,
@@ -101,7 +103,7 @@ def _features(
         .order_by(features_table.c.bag_id)
     )
     wanted = None if bag_ids is None else {int(bag) for bag in bag_ids}
-    if wanted is not None and len(wanted) <= 500:
+    if wanted is not None and len(wanted) <= _FEW:
         query = query.where(features_table.c.bag_id.in_(wanted))
     found = []
     for bag, exact, n_features, segment_ids, numbers in connection.execute(query):
@@ -118,11 +120,13 @@ def _features(
 
 def _tags(connection: Connection, index: BagSetIndex) -> NDArray[np.int8]:
     """(B, C): as said; what a finished bag is not tagged with is absent."""
-    closed = set(connection.execute(select(bags.c.id).where(bags.c.finished, ~bags.c.rest_unknown)).scalars())
+    finished = select(bags.c.id).where(bags.c.finished, ~bags.c.rest_unknown)
+    closed = set(connection.execute(_of_few(finished, bags.c.id, index.bag_ids)).scalars())
     complete = np.array([int(bag) in closed for bag in index.bag_ids], dtype=bool)
     matrix = np.zeros((len(index.bag_ids), len(index.class_ids)), dtype=np.int8)
     matrix[complete] = -1
-    said = _table(connection, select(tags.c.bag_id, tags.c.class_id, tags.c.value))
+    tagged = select(tags.c.bag_id, tags.c.class_id, tags.c.value)
+    said = _table(connection, _of_few(tagged, tags.c.bag_id, index.bag_ids))
     rows = _places(index.bag_ids, said[:, 0])
     columns = _places(np.array(index.class_ids), said[:, 1])
     here = (rows >= 0) & (columns >= 0)
@@ -133,12 +137,18 @@ def _tags(connection: Connection, index: BagSetIndex) -> NDArray[np.int8]:
 def _labels(connection: Connection, index: BagSetIndex) -> NDArray[np.int64]:
     """(N,): class index, background or unknown; a class without a column is unknown."""
     labels = np.full(len(index.segment_ids), UNKNOWN, dtype=np.int64)
-    said = _table(connection, select(verdicts.c.segment_id, func.coalesce(verdicts.c.class_id, BACKGROUND)))
+    labelled = select(verdicts.c.segment_id, func.coalesce(verdicts.c.class_id, BACKGROUND))
+    said = _table(connection, _of_few(labelled, verdicts.c.segment_id, index.segment_ids))
     rows = _places(index.segment_ids, said[:, 0])
     columns = _places(np.array(index.class_ids), said[:, 1])
     values = np.where(said[:, 1] == BACKGROUND, BACKGROUND, np.where(columns >= 0, columns, UNKNOWN))
     labels[rows[rows >= 0]] = values[rows >= 0]
     return labels
+
+
+def _of_few(query: Select[Any], column: Column[int], ids: NDArray[np.int64]) -> Select[Any]:
+    """Only the rows of some bags or segments; all rows when they are many, which is read faster as a whole."""
+    return query.where(column.in_(ids.tolist())) if len(ids) <= _FEW else query
 
 
 def _only_tagged(whole: BagSet, index: BagSetIndex) -> tuple[BagSet, BagSetIndex]:

@@ -35,7 +35,7 @@ _PUT_BLOCK = text(
       tag_probabilities = :tag_probabilities, informative = :informative, key_segments = :key_segments
     """
 )
-
+_MARK_BLOCK = text("UPDATE bag_predictions SET revision = :now WHERE run_id = :run AND bag_id = :bag")
 
 # writing
 
@@ -85,10 +85,7 @@ def predict_bag(store: Store, bag_id: int) -> int:
         _write_blocks(connection, run.id, index, range(len(index.bag_ids)), answers)
         write_lines(connection, run, [bag_id])
         revision = revisions.advance(connection, changed_bags=[bag_id])
-        connection.execute(
-            text("UPDATE bag_predictions SET revision = :now WHERE run_id = :run AND bag_id = :bag"),
-            {"now": revision, "run": run.id, "bag": bag_id},
-        )
+        connection.execute(_MARK_BLOCK, {"now": revision, "run": run.id, "bag": bag_id})
     return len(index.segment_ids)
 
 

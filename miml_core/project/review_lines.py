@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ _TURN_SECONDS = 0.05
 _MANY_BAGS = 1000
 _INDEXES = [index for index in table.indexes if str(index.name).startswith("review_")]
 
+_text = cache(text)
+"""Statements are built once: every prediction of a bag runs these."""
 _CHOSEN = "IN (SELECT value FROM json_each(:bags))"
 _PUT_LINE = """
     INSERT INTO predictions (segment_id, bag_id, top, probability, margin, free_top, free_probability, shuffle,
@@ -149,11 +152,11 @@ def write_lines(connection: Connection, run: Row[Any] | None, bag_ids: Sequence[
     chosen = {"bags": json.dumps(list(bag_ids))}
     found: Sequence[Row[Any]] = []
     if run is not None:
-        query = text(f"SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id {_CHOSEN}")
+        query = _text(f"SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id {_CHOSEN}")
         found = connection.execute(query, {**chosen, "run": run.id}).all()
     rows = _with_people(connection, chosen, lines_of(columns_of(connection, run), found)) if run and found else []
     stale = f"DELETE FROM predictions WHERE bag_id {_CHOSEN} AND segment_id NOT IN (SELECT value FROM json_each(:kept))"
-    connection.execute(text(stale), {**chosen, "kept": json.dumps([row[0] for row in rows])})
+    connection.execute(_text(stale), {**chosen, "kept": json.dumps([row[0] for row in rows])})
     if rows:
         connection.exec_driver_sql(_PUT_LINE, rows)
     counters.refresh_bags(connection, bag_ids)
@@ -194,7 +197,7 @@ def _against_tags(connection: Connection, chosen: dict[str, str], lines: Lines) 
     closed = _ids(connection, chosen, "SELECT id FROM bags WHERE finished AND NOT rest_unknown AND id")
     value = np.zeros((len(bag_ids), len(class_ids)), dtype=np.int8)
     value[np.isin(bag_ids, closed)] = -1
-    tagged = text(f"SELECT bag_id, class_id, value FROM tags WHERE bag_id {_CHOSEN}")
+    tagged = _text(f"SELECT bag_id, class_id, value FROM tags WHERE bag_id {_CHOSEN}")
     said = np.array([tuple(row) for row in connection.execute(tagged, chosen)], dtype=np.int64).reshape(-1, 3)
     said = said[np.isin(said[:, 0], bag_ids) & np.isin(said[:, 1], class_ids)]
     value[np.searchsorted(bag_ids, said[:, 0]), np.searchsorted(class_ids, said[:, 1])] = said[:, 2]
@@ -204,5 +207,5 @@ def _against_tags(connection: Connection, chosen: dict[str, str], lines: Lines) 
 
 def _ids(connection: Connection, chosen: dict[str, str], query: str) -> NDArray[np.int64]:
     """The ids that a query finds among the chosen bags, as one piece of text: a row each would take far longer."""
-    array = connection.execute(text(f"SELECT json_group_array(id) FROM ({query} {_CHOSEN})"), chosen).scalar_one()
+    array = connection.execute(_text(f"SELECT json_group_array(id) FROM ({query} {_CHOSEN})"), chosen).scalar_one()
     return np.array(json.loads(array), dtype=np.int64)
