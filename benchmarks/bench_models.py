@@ -12,7 +12,7 @@ from benchmarks.bench_sim import hja
 from miml_core import BagSet
 from miml_core.models import MODELS
 from miml_core.models.calibration import log_softmax
-from miml_core.models.ored_lr_solvers import MarginalLikelihood
+from miml_core.models.ored_lr_likelihood import MarginalLikelihood
 
 
 def run() -> None:
@@ -69,7 +69,7 @@ def _fit(n_bags: int, n_classes: int) -> None:
     tags = np.full((n_bags, n_classes), -1)
     np.put_along_axis(tags, truth, 1, axis=1)
     bags = BagSet(X, np.arange(n_bags + 1) * 9, tags, [str(c) for c in range(n_classes)])
-    MODELS["ored-lr"](alpha=1.0, max_iterations=40, tolerance=0.0).fit(bags)
+    MODELS["ored-lr"](alpha=1.0, max_iter=40, tol=0.0).fit(bags)
 
 
 def _time(work: Callable[[], object]) -> float:

@@ -43,7 +43,11 @@ def make(name: str, data: DataSet, seed: int) -> Model:
         raise BagtagError(f"There is no model called {name!r}; there are {', '.join(CONFIGURATIONS)}.")
     model, params = CONFIGURATIONS[name]
     known = MODELS[model]().get_params()
-    fitting = {"seed": seed, "leak": LEAK if data.may_lack_segments else 0.0, "background": data.may_have_background}
+    fitting = {
+        "random_state": seed,
+        "leak": LEAK if data.may_lack_segments else 0.0,
+        "background": data.may_have_background,
+    }
     if model == "mimm":
         fitting["background"] = data.may_have_background or data.bags.n_classes == 1
     return MODELS[model](**{**{key: value for key, value in fitting.items() if key in known}, **params})

@@ -1,23 +1,23 @@
-"""How much a model may leave to the background.
+"""Limit the share of segments that a model assigns to the background.
 
-The likelihood of tags likes the background too well. One segment is enough to explain a tag, and a segment called
-background contradicts no tag; so where segments that sound alike come several to a bag, a model in doubt explains each
-tag by its one best segment and calls the others background (on HJA filtered, where every segment is of some class, half
-of them). Which *class* a segment has is learnt well all the same. So the background has to be earned: `annotate`
-lowers its odds, by one factor for all segments, until the segments of tagged bags keep no more of it than the tags
-themselves show, without anybody's labels.
+The likelihood of tags over-assigns segments to the background. One segment is enough to explain a tag, and a segment
+that is background contradicts no tag. If bags hold several similar segments, a model that is not certain therefore
+explains each tag by its one best segment and assigns the others to the background: on HJA filtered, where every segment
+has a class, half of them. The *class* of a segment is learnt well nevertheless. So `annotate` lowers the odds of the
+background, by one factor for all segments, until the segments of tagged bags have no more background than the tags
+support. This needs no labels.
 
-What they show. Segments of bags without class c are none of c, and tell how high such segments score for c. Those of
-bags with c are a mixture: some are c, the others score like the former. So the share that is c is at least
+Estimate of that share. Segments of bags without class c are not c, and show how high such segments score for c.
+Segments of bags with c are a mixture: some are c, the others score like the former. The share that is c is therefore at
+least
 
     pi_c = max over t of (F1(t) - F0(t)) / (1 - F0(t)),
 
 with F1 and F0 the shares that score at least t in bags with and without c (mixture proportion estimation: Blanchard,
 Lee and Scott 2010; Storey 2002 is the same at one t). The score is log p(c) / p(background), which does not depend on
-what other classes the bag has. What no tag claims in this way may be background, or may be segments the model cannot
-tell apart: the less it knows of the tags of held-out bags, the less that says. So the background's share is what is
-left, times what the model knows (McFadden's R^2 of the tags of held-out bags).
-What people have labelled tells the share better than either.
+the other classes of the bag. The rest may be background, or segments that the model cannot distinguish: the less the
+model predicts the tags of held-out bags, the weaker this evidence is. So the background's share is the rest times
+McFadden's R^2 of the tags of held-out bags. Labels that people gave move the share towards that among the labels.
 """
 
 from __future__ import annotations
@@ -31,26 +31,31 @@ from miml_core.posterior import tag_probabilities, training_posterior
 Array = NDArray[np.float64]
 
 _ESTIMATE_COUNTS_AS = 30
-"""Labels that the estimated share weighs as much as."""
+"""Number of labels that have the same weight as the estimated share."""
 
 _HIGHEST_NULL = 0.2
-"""F0 up to which thresholds are looked at: at low ones it decides what else there is in a bag, and chance."""
+"""Thresholds with a larger F0 are not used: there, other classes of the bag and chance decide."""
 
 _LARGEST_SHIFT = 40.0
 
 
 def background_share(log_prior: Array, bags: BagSet, *, leak: float) -> float:
-    """Share of the segments of tagged bags that may be left to the background, from tags alone.
+    """Return the share of the segments of tagged bags that may be background, estimated from tags alone.
 
-    `log_prior` (N, C + 1) is best that of fits which have not seen the segments' own bags.
+    Parameters
+    ----------
+    log_prior : (N, C + 1) float
+        Preferably of fits to other bags than the segment's own.
+    bags : BagSet
+    leak : float
     """
-    return (1.0 - claimed_share(log_prior, bags)) * knowledge_of_tags(log_prior, bags, leak=leak)
+    return (1.0 - claimed_share(log_prior, bags)) * explained_tags(log_prior, bags, leak=leak)
 
 
 def claimed_share(log_prior: Array, bags: BagSet) -> float:
-    """Share of the segments of tagged bags that are shown to carry one of their bag's tags: the sum of its pi_c.
+    """Return the share of the segments of tagged bags that have one of their bag's tags: the sum of its pi_c.
 
-    A class that every bag has, or may have, cannot be contrasted with bags without it, and claims all.
+    If no bag is known to be without a class, there is nothing to compare with, and pi_c is 1.
     """
     present, absent = (bags.tags > 0)[bags.bag_of], (bags.tags < 0)[bags.bag_of]
     claims = np.zeros(bags.n_segments)
@@ -64,24 +69,24 @@ def claimed_share(log_prior: Array, bags: BagSet) -> float:
 
 
 def _claimed(with_class: Array, without_class: Array) -> float:
-    """pi_c of the scores of segments in bags with and without a class."""
+    """Return pi_c from the scores of segments in bags with and without a class."""
     thresholds = np.sort(with_class)
     above = 1.0 - np.arange(len(thresholds)) / len(thresholds)
     null = 1.0 - np.searchsorted(np.sort(without_class), thresholds, side="left") / len(without_class)
-    looked_at = null <= _HIGHEST_NULL
-    above, null = above[looked_at], null[looked_at]
+    used = null <= _HIGHEST_NULL
+    above, null = above[used], null[used]
     return float(np.max((above - null) / (1.0 - null), initial=0.0))
 
 
-def knowledge_of_tags(log_prior: Array, bags: BagSet, *, leak: float) -> float:
-    """How much of what there is to know about the tags the probabilities know: McFadden's R^2, 0 to 1."""
+def explained_tags(log_prior: Array, bags: BagSet, *, leak: float) -> float:
+    """Return McFadden's R^2 of the tags under the probabilities, limited to 0 to 1."""
     known, present = bags.tags != 0, bags.tags > 0
     if not known.any():
         return 0.0
     frequency = (present.sum(axis=0) + 0.5) / (known.sum(axis=0) + 1.0)
     guess = tag_probabilities(np.exp(log_prior), bags.offsets, bags.n_classes, max(leak, 1e-3))
-    nothing_known = _log_likelihood(np.broadcast_to(frequency, present.shape)[known], present[known])
-    return float(np.clip(1.0 - _log_likelihood(guess[known], present[known]) / nothing_known, 0.0, 1.0))
+    baseline = _log_likelihood(np.broadcast_to(frequency, present.shape)[known], present[known])
+    return float(np.clip(1.0 - _log_likelihood(guess[known], present[known]) / baseline, 0.0, 1.0))
 
 
 def _log_likelihood(probability: Array, present: NDArray[np.bool_]) -> float:
@@ -90,9 +95,9 @@ def _log_likelihood(probability: Array, present: NDArray[np.bool_]) -> float:
 
 
 def background_shift(log_prior: Array, bags: BagSet, *, leak: float, most: float) -> float:
-    """What to take from log p(background) so that tagged bags keep at most the share `most` of their segments in it.
+    """Return what to subtract from log p(background) so that at most the share `most` of segments stays background.
 
-    Labels that people gave move `most` towards the share they show.
+    Only segments of tagged bags are counted. Labels that people gave move `most` towards the share among the labels.
     """
     tagged = np.asarray((bags.tags > 0).any(axis=1))
     if not tagged.any():
@@ -114,20 +119,20 @@ def background_shift(log_prior: Array, bags: BagSet, *, leak: float, most: float
     return high
 
 
-def earned_shift(log_prior: Array, bags: BagSet, *, leak: float) -> float:
-    """The shift to the share that the tags show, for models that have no held-out fits to ask."""
+def supported_shift(log_prior: Array, bags: BagSet, *, leak: float) -> float:
+    """Return the shift to the share that the tags support, for models without fits to held-out bags."""
     return background_shift(log_prior, bags, leak=leak, most=background_share(log_prior, bags, leak=leak))
 
 
 def lower_background(log_prior: Array, shift: float) -> Array:
-    """log p with the background's odds divided by e^shift."""
+    """Return log p with the odds of the background divided by e^shift."""
     lowered = log_prior.copy()
     lowered[:, -1] -= shift
     return lowered
 
 
 def _share_by_labels(bags: BagSet, most: float) -> float:
-    """The share of background among the segments people labelled, with the estimate as if it were some labels more."""
+    """Return the share of background among the labels, with the estimate counted as `_ESTIMATE_COUNTS_AS` labels."""
     labelled = int((bags.labels != UNKNOWN).sum())
     background = int((bags.labels == BACKGROUND).sum())
     return (background + most * _ESTIMATE_COUNTS_AS) / (labelled + _ESTIMATE_COUNTS_AS)

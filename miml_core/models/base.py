@@ -1,19 +1,25 @@
-"""The contract every model keeps, and how a model is saved.
+"""The interface of every model, and the files that models are saved to.
 
-A model learns from a `BagSet` and answers three questions: what is a new segment (`predict_proba`), what is each
-segment of a bag whose tags are known (`annotate`), and which tags does a bag have (`predict_tags`).
+A model is a scikit-learn estimator that is fitted to a `BagSet` instead of a matrix. After `fit` it predicts the class
+of new segments (`predict_proba`), of the segments of a bag with known tags (`annotate`), and the tags of bags
+(`predict_tags`). CONTRIBUTING.md has a worked example of a new model.
 """
 
 from __future__ import annotations
 
+import copy
+import functools
 import inspect
 import json
+import operator
 import os
+import warnings
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +27,31 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.array_files import read_arrays
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
+from miml_core.models.fit_progress import Progress
 
-Progress = Callable[[int, int, Mapping[str, float]], Any]
-"""Called as `progress(step, of, info)`; a true answer asks the fit to stop and keep what it has learnt."""
+if TYPE_CHECKING:
+
+    class BaseEstimator:
+        """What the models use of scikit-learn's class, which has no type annotations."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+
+else:
+    from sklearn.base import BaseEstimator
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+OLD_NAMES = {
+    "seed": "random_state",
+    "max_iterations": "max_iter",
+    "n_iter": "max_iter",
+    "iterations": "max_iter",
+    "tolerance": "tol",
+}
+"""Parameter names of version 0.1, which constructors, model files and the runs of projects may still use."""
 
 _FORMAT = "bagtag-model-2"
 _MOST_BYTES = 2**30
@@ -31,54 +59,160 @@ _NOT_WHOLE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError
 """What reading a file that is no model, or was made to look like one, can raise."""
 
 
-class Model(ABC):
-    """A multi-instance multi-label model.
+class Model(BaseEstimator, ABC):
+    """Base class of all multi-instance multi-label models.
 
-    Follows scikit-learn's habits: keyword parameters stored under their own names, fitted attributes ending in an
-    underscore, the same seed giving the same numbers. Fitted attributes are arrays or JSON values, nothing else, so
-    that `save` and `load_model` need no pickle; a model with other parts overrides `_state` and `_restore`.
+    A scikit-learn estimator: the constructor only stores its keyword parameters, `fit` checks them, and fitted
+    attributes end in an underscore. `sklearn.base.clone`, `get_params` and `set_params` work as usual, a second `fit`
+    keeps nothing of the first, and an integer `random_state` gives the same numbers each time.
+
+    Fitted attributes are arrays or JSON values, so that `save` and `load_model` need no pickle; a model with other
+    attributes overrides `_state` and `_restore`.
+
+    Examples
+    --------
+    >>> from sklearn.base import clone
+    >>> from miml_core.models import MODELS
+    >>> model = MODELS["ored-lr"](alpha=1.0)
+    >>> model
+    ORedLR(alpha=1.0)
+    >>> clone(model).set_params(alpha=2.0, background=True)
+    ORedLR(alpha=2.0, background=True)
     """
 
     name: ClassVar[str]
+    """Key of the model in `MODELS`."""
     handles_missing: ClassVar[bool] = False
+    """Whether features may be NaN."""
 
     classes_: list[str]
     n_features_: int
 
-    # what a model does
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            cls.__init__ = _accept_old_names(cls.__init__)  # type: ignore[method-assign]
+
+    # fit and predict
 
     @abstractmethod
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
-        """Learn from tags (and from labels, where a person corrected); `warm_start` is an earlier fit to go on from."""
+        """Fit the model to tagged bags.
+
+        Parameters
+        ----------
+        bags : BagSet
+            Tags, and labels of the segments that people corrected.
+        progress : callable, optional
+            Called as `progress(step, of, info)`; if it returns a true value, the fit stops and keeps what it has.
+        warm_start : Model, optional
+            An earlier fit to continue from. It is ignored where its parameters or bags differ too much.
+
+        Returns
+        -------
+        Model
+            The model itself.
+        """
 
     @abstractmethod
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """(N, C) probabilities of new segments, no tags known; a last column more with a background class."""
+        """Return the class probabilities of new segments, without knowing any tags.
+
+        Parameters
+        ----------
+        X : (N, d) float
+
+        Returns
+        -------
+        (N, C) or (N, C + 1) float
+            The last of C + 1 columns is the background ("none of the classes").
+        """
 
     @abstractmethod
     def annotate(self, bags: BagSet) -> NDArray[np.float64]:
-        """(N, C) probabilities given each bag's tags and labels; a last column more with a background class."""
+        """Return the class probabilities of segments, given the tags and labels of their bags.
+
+        Returns
+        -------
+        (N, C) or (N, C + 1) float
+            The last of C + 1 columns is the background ("none of the classes").
+        """
 
     @abstractmethod
     def predict_tags(self, bags: BagSet) -> NDArray[np.float64]:
-        """(B, C) probability, or score, of each tag; the bags' own tags are not looked at."""
+        """Return the probability, or a score, of each tag; the bags' own tags are not used.
+
+        Returns
+        -------
+        (B, C) float
+        """
 
     @property
     def has_background(self) -> bool:
-        """Whether the probabilities have a last column for 'none of the classes'."""
+        """Whether the probabilities have a last column for "none of the classes"."""
         return bool(getattr(self, "background", False))
 
     # parameters
 
-    def get_params(self) -> dict[str, Any]:
-        """The constructor's parameters with their values."""
-        names = inspect.signature(type(self).__init__).parameters
-        return {name: getattr(self, name) for name in names if name != "self"}
+    @classmethod
+    def current_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters with the names of `OLD_NAMES` replaced; a current name wins over its old one.
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.get_params().items())})"
+        Examples
+        --------
+        >>> from miml_core.models import MODELS
+        >>> MODELS["gp-probit"].current_names({"n_iter": 10, "seed": 3, "leak": 0.01})
+        {'max_iter': 10, 'random_state': 3, 'leak': 0.01}
+        """
+        return _current_names(params, cls._get_param_names())
 
-    # checks shared by all models
+    def _check_parameters(self) -> None:
+        """Raise a `BagtagError` if a parameter has a value that `fit` cannot use."""
+
+    def _check_choice(self, name: str, *choices: Any) -> None:
+        if getattr(self, name) not in choices:
+            allowed = " or ".join([", ".join(map(repr, choices[:-1])), repr(choices[-1])])
+            raise BagtagError(f"{name} must be {allowed}, not {getattr(self, name)!r}.")
+
+    def _check_number(
+        self,
+        name: str,
+        *,
+        at_least: float | None = None,
+        above: float | None = None,
+        at_most: float | None = None,
+        below: float | None = None,
+        whole: bool = False,
+        also: str | None = None,
+    ) -> None:
+        """Check that a parameter is a number within bounds, or the word `also`."""
+        value = getattr(self, name)
+        if also is not None and isinstance(value, str) and value == also:
+            return
+        bounds = {"at least": at_least, "above": above, "at most": at_most, "below": below}
+        tests = {"at least": operator.ge, "above": operator.gt, "at most": operator.le, "below": operator.lt}
+        inside = isinstance(value, Integral if whole else Real) and all(
+            bound is None or tests[word](value, bound) for word, bound in bounds.items()
+        )
+        if not inside:
+            words = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+            kind = ("" if also is None else f"{also!r} or ") + ("a whole number" if whole else "a number")
+            raise BagtagError(f"{name} must be {kind} {words}, not {value!r}.")
+
+    # helpers for fit
+
+    def _begin_fit(self, warm_start: Model | None) -> Model | None:
+        """Check the parameters and remove the earlier fit; returns the fitted model to continue from, if any."""
+        self._check_parameters()
+        earlier = copy.copy(warm_start) if warm_start is self else warm_start
+        for name in self._fitted_names():
+            delattr(self, name)
+        return earlier if earlier is not None and hasattr(earlier, "classes_") else None
+
+    def _fitted_names(self) -> list[str]:
+        return [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]
+
+    # checks before a prediction
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "classes_"):
@@ -89,7 +223,8 @@ class Model(ABC):
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features_:
             raise BagtagError(
-                f"The model was trained on {self.n_features_} features a segment, not {X.shape}; train it again."
+                f"The model was trained on {self.n_features_} features per segment, but the array has shape {X.shape}; "
+                "train it again."
             )
         if not self.handles_missing and np.isnan(X).any():
             raise BagtagError(f"The {self.name} model needs every feature of every segment; some are missing.")
@@ -103,13 +238,33 @@ class Model(ABC):
     # files
 
     def _state(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
+        """Return the fitted attributes as arrays and JSON values."""
+        return {name: getattr(self, name) for name in self._fitted_names()}
 
     def _restore(self, state: dict[str, Any]) -> None:
+        """Set the fitted attributes that `_state` returned."""
         vars(self).update(state)
 
     def save(self, path: str | Path) -> None:
-        """Write the model to one `.npz` file of arrays and JSON; the file appears whole or not at all."""
+        """Write the fitted model to one `.npz` file of arrays and JSON; the file appears whole or not at all.
+
+        A `random_state` that is a generator is saved as None.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from miml_core import BagSet
+        >>> from miml_core.models import MODELS, load_model
+        >>> bags = BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["wren", "robin"])
+        >>> model = MODELS["ored-lr"](alpha=1.0).fit(bags)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.npz")
+        ...     loaded = load_model(f"{folder}/model.npz")
+        >>> loaded
+        ORedLR(alpha=1.0)
+        >>> bool((loaded.predict_proba(bags.X) == model.predict_proba(bags.X)).all())
+        True
+        """
         self._check_fitted()
         arrays, values = {}, {}
         for name, value in self._state().items():
@@ -118,7 +273,7 @@ class Model(ABC):
             else:
                 values[name] = value
         header = {"format": _FORMAT, "model": self.name, "params": self.get_params(), "values": values}
-        arrays["__header__"] = np.frombuffer(json.dumps(header, default=_plain).encode(), dtype=np.uint8)
+        arrays["__header__"] = np.frombuffer(json.dumps(header, default=_to_json).encode(), dtype=np.uint8)
         path = Path(path)
         partial = path.with_name(path.name + ".part")
         partial.unlink(missing_ok=True)  # may be a link
@@ -130,7 +285,7 @@ class Model(ABC):
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model that `Model.save` wrote."""
+    """Read a model that `Model.save` wrote, also with an earlier version; see there for an example."""
     from miml_core.models.parameters import make_model
 
     path = Path(path)
@@ -163,8 +318,66 @@ def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
     return state
 
 
-def _plain(value: Any) -> Any:
-    """NumPy numbers as JSON numbers."""
+def draw_seed(random_state: RandomState) -> int:
+    """Return the integer from which all random numbers of one fit are generated.
+
+    An integer is returned as it is, so that it gives the same fit each time. From a generator one number is drawn, so
+    that successive fits differ; None uses a generator seeded by the operating system.
+
+    Examples
+    --------
+    >>> draw_seed(7)
+    7
+    >>> rng = np.random.default_rng(0)
+    >>> draw_seed(rng) == draw_seed(rng)
+    False
+    """
+    if isinstance(random_state, Integral) and random_state >= 0:
+        return int(random_state)
+    if random_state is None:
+        random_state = np.random.default_rng()
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    raise BagtagError(
+        f"random_state must be a whole number of at least 0, a NumPy generator or None, not {random_state!r}."
+    )
+
+
+def _current_names(params: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    known = set(known)
+    renamed = {}
+    for name, value in params.items():
+        current = OLD_NAMES.get(name, name)
+        if name in known or current not in known:
+            renamed[name] = value
+        elif current not in params:
+            renamed[current] = value
+    return renamed
+
+
+def _accept_old_names(init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor take the names of `OLD_NAMES` too, with a warning; its signature shows the current names."""
+    known = set(inspect.signature(init).parameters)
+
+    @functools.wraps(init)
+    def accept(self: Model, *args: Any, **params: Any) -> None:
+        for old in (params.keys() - known) & OLD_NAMES.keys():
+            current = OLD_NAMES[old]
+            if current in params:
+                raise TypeError(f"{type(self).__name__} got both {current!r} and its old name {old!r}.")
+            if current in known:
+                warnings.warn(f"The parameter {old!r} is now called {current!r}.", DeprecationWarning, stacklevel=2)
+        init(self, *args, **_current_names(params, known))
+
+    return accept
+
+
+def _to_json(value: Any) -> Any:
+    """Return NumPy numbers as JSON numbers, and a generator of random numbers as None."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return None
     raise TypeError(f"{type(value).__name__} cannot be saved as JSON")

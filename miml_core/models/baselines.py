@@ -1,7 +1,7 @@
-"""What the real models are measured against.
+"""Baselines that the other models are compared with.
 
-`majority` needs no features, `candidate-em` is the strongest thing that could be put together from scikit-learn
-alone, and `supervised-lr` is told every segment's class: an upper bound, for benchmarks only.
+`majority` uses no features, `candidate-em` is the strongest model that scikit-learn's parts alone allow, and
+`supervised-lr` is given the class of every segment: an upper bound, for benchmarks only.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
-from miml_core.models.base import Model, Progress
-from miml_core.models.calibration import log_softmax
+from miml_core.models.base import Model
 from miml_core.models.candidates import candidate_shares
 from miml_core.models.feature_maps import Standardise
+from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.posterior import tag_probabilities
 
 Array = NDArray[np.float64]
@@ -27,17 +28,17 @@ _NEVER_SEEN = -30.0
 
 
 class _Baseline(Model):
-    """A model of single segments, to which a bag's tags are only a list of candidates."""
+    """A model of single segments, for which a bag's tags are only a list of candidates."""
 
     @abstractmethod
     def _proba(self, X: Array) -> Array:
-        """(N, C) probabilities of checked features."""
+        """Return the (N, C) class probabilities of checked features."""
 
     def predict_proba(self, X: ArrayLike) -> Array:
         return self._proba(self._check_features(X))
 
     def annotate(self, bags: BagSet) -> Array:
-        """The probabilities within each bag's tags; a segment without a candidate has a row of zeros."""
+        """Return the probabilities within each bag's tags; a segment without a candidate has a row of zeros."""
         self._check_bags(bags)
         within = (candidate_shares(bags) > 0) * self._proba(bags.X)
         total = within.sum(axis=1, keepdims=True)
@@ -47,26 +48,39 @@ class _Baseline(Model):
         self._check_bags(bags)
         return tag_probabilities(self._proba(bags.X), bags.offsets, len(self.classes_))
 
-    def _remember(self, bags: BagSet) -> Self:
+    def _finish_fit(self, bags: BagSet) -> Self:
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         return self
 
 
 class Majority(_Baseline):
-    """Every segment has the classes in proportion to the bags that are tagged with them."""
+    """Give every segment the classes in proportion to the number of bags that are tagged with them.
+
+    Attributes
+    ----------
+    frequencies_ : (C,) float
+
+    Examples
+    --------
+    >>> from miml_core import BagSet
+    >>> bags = BagSet([[0.0], [1.0], [2.0]], [0, 2, 3], [[1, 1], [1, -1]], ["wren", "robin"])
+    >>> Majority().fit(bags).predict_proba([[5.0]]).round(2)
+    array([[0.67, 0.33]])
+    """
 
     name: ClassVar[str] = "majority"
 
     frequencies_: Array
 
     def __init__(self) -> None:
-        """It has nothing to choose."""
+        """There are no parameters."""
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+        self._begin_fit(warm_start)
         counts = (bags.tags > 0).sum(axis=0) + 1e-9
         self.frequencies_ = counts / counts.sum()
-        return self._remember(bags)
+        return self._finish_fit(bags)
 
     def _proba(self, X: Array) -> Array:
         return np.tile(self.frequencies_, (len(X), 1))
@@ -75,29 +89,45 @@ class Majority(_Baseline):
 class _LogisticBaseline(_Baseline):
     """Multinomial logistic regression on standardised features."""
 
+    alpha: float
     mean_: Array
     scale_: Array
     coefficients_: Array
     intercepts_: Array
 
-    def _scale(self, X: Array) -> Array:
+    def _standardise(self, X: Array) -> Array:
         return Standardise(self.mean_, self.scale_)(X)
 
     def _proba(self, X: Array) -> Array:
-        return np.exp(log_softmax(self._scale(X) @ self.coefficients_ + self.intercepts_))
+        return np.exp(log_softmax(self._standardise(X) @ self.coefficients_ + self.intercepts_, axis=1))
 
-    def _learn_scale(self, X: Array) -> None:
+    def _fit_scale(self, X: Array) -> None:
         standardise = Standardise.fit(X)
         self.mean_, self.scale_ = standardise.mean, standardise.scale
 
+    def _check_parameters(self) -> None:
+        self._check_number("alpha", at_least=0)
+
 
 class SupervisedLR(_LogisticBaseline):
-    """Logistic regression on segments whose class is given as `labels`.
+    """Fit a logistic regression to the segments whose class is given as `labels`.
 
     Parameters
     ----------
     alpha : float
         Strength of the L2 penalty, as in ORedLR.
+
+    Attributes
+    ----------
+    coefficients_ : (d, C) float
+    intercepts_ : (C,) float
+
+    Examples
+    --------
+    >>> from miml_core import BagSet
+    >>> bags = BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["wren", "robin"], labels=[0, 1])
+    >>> SupervisedLR(alpha=0.1).fit(bags).predict_proba([[0.0]]).argmax(axis=1)
+    array([0])
     """
 
     name: ClassVar[str] = "supervised-lr"
@@ -106,55 +136,78 @@ class SupervisedLR(_LogisticBaseline):
         self.alpha = alpha
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+        self._begin_fit(warm_start)
         known = np.flatnonzero(bags.labels >= 0)
         if not len(known):
             raise BagtagError("No segment has a label; supervised-lr learns from labelled segments only.")
-        self._learn_scale(bags.X)
-        regression = _Regression(self._scale(bags.X[known]), bags.labels[known], bags.n_classes, self.alpha)
+        self._fit_scale(bags.X)
+        regression = _Regression(self._standardise(bags.X[known]), bags.labels[known], bags.n_classes, self.alpha)
         self.coefficients_, self.intercepts_ = regression.fit(np.ones(len(known)))
-        return self._remember(bags)
+        return self._finish_fit(bags)
 
 
 class CandidateEM(_LogisticBaseline):
-    """Every segment may be any of its bag's tags; EM between their probabilities and a logistic regression.
+    """Alternate between a logistic regression and the probabilities of each segment's candidate tags (EM).
 
-    Partial-label learning as it is usually done: each segment enters once for every candidate, weighted by the
-    candidate's probability among the candidates. That every tag needs a segment is not used.
+    The usual form of partial-label learning: each segment enters once per tag of its bag, weighted by the probability
+    of that tag among the candidates. That every tag needs at least one segment is not used.
 
     Parameters
     ----------
     alpha : float
         Strength of the L2 penalty, as in ORedLR.
-    iterations : int
-        Most EM steps; it ends sooner when no probability moves by more than 0.01.
+    max_iter : int
+        Maximum number of EM steps.
+    tol : float
+        The fit ends when no probability changes by as much as this.
+
+    Attributes
+    ----------
+    coefficients_ : (d, C) float
+    intercepts_ : (C,) float
+
+    Examples
+    --------
+    >>> from miml_core import BagSet
+    >>> bags = BagSet([[0.0], [1.0], [1.1]], [0, 2, 3], [[1, 1], [-1, 1]], ["wren", "robin"])
+    >>> CandidateEM().fit(bags).annotate(bags).argmax(axis=1)
+    array([0, 1, 1])
     """
 
     name: ClassVar[str] = "candidate-em"
 
-    def __init__(self, *, alpha: float = 1.0, iterations: int = 50) -> None:
+    def __init__(self, *, alpha: float = 1.0, max_iter: int = 50, tol: float = 0.01) -> None:
         self.alpha = alpha
-        self.iterations = iterations
+        self.max_iter = max_iter
+        self.tol = tol
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+        self._begin_fit(warm_start)
+        fit_progress = FitProgress(progress, [Phase(self.max_iter)])
         shares = candidate_shares(bags)
         rows, classes = np.nonzero(shares)
         if not len(rows):
             raise BagtagError("No bag has a tag yet; tag some bags first.")
-        self._learn_scale(bags.X)
-        regression = _Regression(self._scale(bags.X)[rows], classes, bags.n_classes, self.alpha)
+        self._fit_scale(bags.X)
+        regression = _Regression(self._standardise(bags.X)[rows], classes, bags.n_classes, self.alpha)
         weights = shares[rows, classes]
-        for step in range(self.iterations):
+        for _ in range(self.max_iter):
             self.coefficients_, self.intercepts_ = regression.fit(weights)
             chosen = self._proba(bags.X)[rows, classes]
             before, weights = weights, chosen / np.bincount(rows, weights=chosen, minlength=len(shares))[rows]
             moved = float(np.abs(weights - before).max())
-            if (progress and progress(step + 1, self.iterations, {"moved": moved})) or moved < 0.01:
+            if fit_progress.step(0, moved=moved) or moved < self.tol:
                 break
-        return self._remember(bags)
+        return self._finish_fit(bags)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_number("max_iter", at_least=1, whole=True)
+        self._check_number("tol", at_least=0)
 
 
 class _Regression:
-    """scikit-learn's logistic regression on fixed rows with changing weights, each fit going on from the last."""
+    """scikit-learn's logistic regression on fixed rows with changing weights; each fit continues from the last."""
 
     def __init__(self, Z: Array, labels: NDArray[np.int64], n_classes: int, alpha: float) -> None:
         from sklearn.linear_model import LogisticRegression
@@ -164,7 +217,7 @@ class _Regression:
         self.model = LogisticRegression(C=1.0 / max(alpha, 1e-12), max_iter=200, warm_start=True)
 
     def fit(self, weights: Array) -> tuple[Array, Array]:
-        """(D, C) coefficients and (C,) intercepts."""
+        """Return the (d, C) coefficients and (C,) intercepts."""
         coefficients = np.zeros((self.Z.shape[1], self.n_classes))
         intercepts = np.full(self.n_classes, _NEVER_SEEN)
         if len(self.seen) == 1:

@@ -1,4 +1,4 @@
-"""Scores turned into probabilities, for models that learn a ranking and not a likelihood."""
+"""Convert scores to probabilities, for models that learn a ranking instead of a likelihood."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, log_softmax
 
 from miml_core.bags import BagSet
 from miml_core.posterior import bag_posterior
@@ -19,32 +20,26 @@ _MOST_TAGS = 12
 _MOST_BAGS = 2000
 
 
-def log_softmax(scores: Array) -> Array:
-    """(N, C) log of the normalised exponentials of each row."""
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-
-
 def posterior_within_tags(log_prior: Array, bags: BagSet) -> Array:
-    """(N, C) the exact posterior of `posterior.py`; rows of zeros in bags that leave no class."""
+    """Return the exact (N, C) posterior of `posterior.py`; a bag whose tags are all absent has rows of zeros."""
     rows = np.zeros_like(log_prior)
-    possible = _explainable(bags)
+    possible = _has_possible_class(bags)
     if possible.any():
         inside, part = possible[bags.bag_of], bags[possible]
-        answer = bag_posterior(log_prior[inside], part.offsets, part.tags, part.labels, leak=LEAK)
-        rows[inside] = answer.probabilities
+        posterior = bag_posterior(log_prior[inside], part.offsets, part.tags, part.labels, leak=LEAK)
+        rows[inside] = posterior.probabilities
     return rows
 
 
 def fit_temperature(score: Callable[[Array], Array], bags: BagSet, *, seed: int = 0) -> float:
-    """The t for which softmax(score(X) / t) makes the bags' tags and labels most likely.
+    """Return the t for which softmax(score(X) / t) makes the bags' tags and labels most likely.
 
-    Found on at most 2 000 of the bags that say anything; large tag sets, which cost most and tell little more, are
-    left out. One number cannot overfit, so the training bags serve.
+    At most 2 000 bags with an absent tag are used. Bags with many tags are left out, because they cost most and
+    change the result little. The training bags are good enough: a single number does not overfit.
     """
     n_required = (bags.tags > 0).sum(axis=1)
-    telling = _explainable(bags) & (bags.tags < 0).any(axis=1) & (n_required <= _MOST_TAGS)
-    usable = np.flatnonzero(telling)
+    informative = _has_possible_class(bags) & (bags.tags < 0).any(axis=1) & (n_required <= _MOST_TAGS)
+    usable = np.flatnonzero(informative)
     if not len(usable):
         return 1.0
     chosen = np.zeros(bags.n_bags, dtype=bool)
@@ -58,7 +53,7 @@ def fit_temperature(score: Callable[[Array], Array], bags: BagSet, *, seed: int 
     from scipy.optimize import minimize_scalar
 
     def loss(log_temperature: float) -> float:
-        log_prior = log_softmax(scores / np.exp(log_temperature))
+        log_prior = log_softmax(scores / np.exp(log_temperature), axis=1)
         return -float(bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=LEAK).log_likelihood.sum())
 
     middle = np.log(spread)
@@ -67,13 +62,12 @@ def fit_temperature(score: Callable[[Array], Array], bags: BagSet, *, seed: int 
 
 
 def fit_tag_curve(scores: Array, tags: NDArray[np.int8], *, through_zero: bool = False) -> tuple[float, float]:
-    """Slope (above 0) and offset of the logistic curve that turns bag scores into tag probabilities.
+    """Return the slope (above 0) and offset of the logistic curve that maps bag scores to tag probabilities.
 
-    Platt's targets, a little short of 0 and 1, keep the slope finite where the scores separate the tags. `through_zero`
-    holds the offset at 0, for scores whose sign already says whether the tag is there.
+    Platt's targets, a little less extreme than 0 and 1, keep the slope finite where the scores separate the tags.
+    `through_zero` fixes the offset at 0, for scores whose sign is the predicted tag.
     """
     from scipy.optimize import minimize
-    from scipy.special import expit
 
     known = tags != 0
     x, present = scores[known], tags[known] > 0
@@ -96,11 +90,11 @@ def fit_tag_curve(scores: Array, tags: NDArray[np.int8], *, through_zero: bool =
 
 
 def tag_curve(scores: Array, curve: Sequence[float] | Array) -> Array:
-    """Probabilities by the curve of `fit_tag_curve`; they rank as the scores do."""
+    """Return probabilities by the curve of `fit_tag_curve`; they have the same order as the scores."""
     logit = np.clip(curve[0] * scores + curve[1], -500.0, 500.0)
     return 1.0 / (1.0 + np.exp(-logit))
 
 
-def _explainable(bags: BagSet) -> NDArray[np.bool_]:
-    """(B,) bags that leave some class for their segments; one tagged as having nothing leaves none."""
+def _has_possible_class(bags: BagSet) -> NDArray[np.bool_]:
+    """Return (B,) whether the tags of a bag leave any class for its segments."""
     return np.any(bags.tags >= 0, axis=1)

@@ -1,6 +1,6 @@
-"""Candidate labels: every segment may be any of its bag's tags, one as likely as another.
+"""Candidate labels: every tag of a bag is an equally likely label of each of its segments.
 
-What partial-label learning makes of tagged bags. It forgets that every tag needs a segment, but it is a fair start.
+This is how partial-label learning uses tagged bags. It ignores that every tag needs a segment, but is a good start.
 """
 
 from __future__ import annotations
@@ -12,10 +12,18 @@ from miml_core.bags import BACKGROUND, BagSet
 
 
 def candidate_shares(bags: BagSet, background: float = 0.0) -> NDArray[np.float64]:
-    """(N, C), or (N, C + 1) with `background` above 0: equal shares for the tags a segment may have.
+    """Return equal shares of the tags that each segment may have.
 
-    `background` is how many parts the background gets to each tag's one. A label that a person gave is the only
-    candidate; a segment without any candidate has a row of zeros.
+    Parameters
+    ----------
+    bags : BagSet
+    background : float
+        Share of the background relative to that of one tag.
+
+    Returns
+    -------
+    (N, C) float, or (N, C + 1) if `background` is above 0
+        A label that a person gave is the only candidate; a segment without a candidate has a row of zeros.
     """
     shares = (bags.tags >= 0)[bags.bag_of].astype(np.float64)
     if background > 0:

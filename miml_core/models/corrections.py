@@ -1,4 +1,4 @@
-"""What corrected segments mean to models that learn from bags and tags alone."""
+"""Convert corrected segments to bags, for models that learn from bags and tags alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from miml_core.bags import UNKNOWN, BagSet
 
 @dataclass(frozen=True)
 class BagsAlone:
-    """Bags whose corrections have been turned into bags: `rows` of the features, offsets, tags, who may support."""
+    """Bags and tags that include the corrections.
+
+    Attributes
+    ----------
+    rows : (M,) int
+        Rows of the features.
+    offsets : (B + 1,) int
+    tags : (B, C) int8
+    candidate : (M, C) bool
+        Whether a segment may support a class if its bag has that tag.
+    """
 
     rows: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -21,15 +31,13 @@ class BagsAlone:
 
 
 def as_bags_alone(bags: BagSet) -> BagsAlone:
-    """Turn corrections into bags.
+    """Convert corrections to bags.
 
-    A corrected segment joins, after all others, as a bag of its own, whose only present tag is the label given and
-    whose every other tag is absent: the loss then asks for that label to win on that very segment. In the bag it came
-    from it supports no other present tag, and where a present tag has corrected segments only they support it. A
-    segment said to be background supports no present tag. A present tag that is left without a segment takes no part
-    in its bag. Absent tags must lose on every segment, corrected or not.
-
-    `candidate[i, c]` says whether segment i may support class c where its bag has that tag.
+    A corrected segment is added after all others as a bag of its own: the label is present and all other tags are
+    absent, so that the loss requires this label to win on this segment. In its own bag it supports no other present
+    tag, and a present tag that has corrected segments is supported by these only. A segment labelled background
+    supports no present tag. A present tag without a segment takes no part in its bag. Absent tags must lose on every
+    segment, corrected or not.
     """
     tags, labels, bag_of = bags.tags.copy(), bags.labels, bags.bag_of
     named = np.flatnonzero(labels >= 0)

@@ -1,7 +1,7 @@
-"""What a model sees of a segment: features brought to one scale, or lifted into a kernel's space.
+"""Feature maps: features on a common scale, or features of a kernel.
 
-A map is learnt from training segments by `fit` and is then a plain function of features. Its fields are arrays, so
-that a model saves a list of maps with `pack` and gets it back with `unpack`.
+A map is fitted to training segments by `fit` and is then a function of (N, d) features. Its fields are arrays, so that
+a model can save a list of maps with `pack` and restore it with `unpack`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Standardise:
-    """Each feature to mean 0 and standard deviation 1; a constant feature to 0."""
+    """Scale each feature to mean 0 and standard deviation 1, and a constant feature to 0."""
 
     mean: Array
     scale: Array
@@ -35,7 +35,7 @@ class Standardise:
 
 @dataclass(frozen=True)
 class UnitRange:
-    """Each feature to [0, 1]; the first step of the rescaling of Briggs et al. (2013), appendix."""
+    """Scale each feature to [0, 1]: the first step of the rescaling of Briggs et al. (2013), appendix."""
 
     low: Array
     scale: Array
@@ -71,11 +71,11 @@ class CentreAndShrink:
 
 @dataclass(frozen=True)
 class RBFDictionary:
-    """Similarity exp(-|x - x'|^2 / delta) to each segment of a dictionary: k(x) of Pham et al. (2015), eq. 24-25.
+    """Compute similarities exp(-|x - x'|^2 / delta) to a dictionary: k(x) of Pham et al. (2015), eq. 24-25.
 
-    The dictionary is a share of the training segments, drawn at random (their 6.6.3). The similarities are then turned
-    so that their products are the kernel itself (Williams and Seeger 2001): an L2 penalty on weights is then one on
-    functions, however alike the segments of the dictionary are, and its weakest directions can be left out.
+    The dictionary is a random share of the training segments (their 6.6.3). The similarities are then rotated so that
+    their products are the kernel itself (Williams and Seeger 2001): an L2 penalty on weights is then one on functions,
+    however similar the segments of the dictionary are, and the weakest directions can be left out.
     """
 
     centres: Array
@@ -84,7 +84,7 @@ class RBFDictionary:
 
     @classmethod
     def fit(cls, X: Array, *, n_centres: int, delta: float, most: int = 300, seed: int = 0) -> Self:
-        """Yields at most `most` features."""
+        """Fit a map to at most `most` features."""
         chosen = np.random.default_rng(seed).permutation(len(X))[:n_centres]
         centres = X[np.sort(chosen)]
         values, vectors = np.linalg.eigh(_similarity(centres, centres, delta))
@@ -102,7 +102,7 @@ def _similarity(X: Array, centres: Array, delta: float) -> Array:
 
 @dataclass(frozen=True)
 class RandomFourier:
-    """cos and sin of random projections, whose products approximate the same kernel: Briggs et al. (2013), alg. 6.
+    """Compute cos and sin of random projections, which approximate the same kernel (Briggs et al. 2013, alg. 6).
 
     Rahimi and Recht (2007): for exp(-gamma |x - x'|^2) the frequencies are normal with variance 2 gamma.
     """
@@ -111,7 +111,7 @@ class RandomFourier:
 
     @classmethod
     def fit(cls, X: Array, *, n_pairs: int, gamma: float, seed: int = 0) -> Self:
-        """Yields 2 `n_pairs` features; gamma is 1 / `kernel_delta`."""
+        """Fit a map to 2 `n_pairs` features; gamma is 1 / `kernel_delta`."""
         draws = np.random.default_rng(seed).standard_normal((X.shape[1], n_pairs))
         return cls(np.sqrt(2.0 * gamma) * draws)
 
@@ -124,21 +124,21 @@ FeatureMap = Standardise | UnitRange | CentreAndShrink | RBFDictionary | RandomF
 
 
 def kernel_delta(X: Array, width: float | str = "auto") -> float:
-    """delta = s d2 with d2 the mean squared distance between two segments (Pham et al. 2015, 6.5); "auto" is s = 1."""
+    """Return delta = s d2, d2 the mean squared distance between segments (Pham et al. 2015, 6.5); "auto" is s = 1."""
     share = 1.0 if width == "auto" else float(width)
     mean_squared_distance = 2.0 * float(X.var(axis=0).sum())
     return share * mean_squared_distance if mean_squared_distance > 0 else 1.0
 
 
 def apply(maps: Sequence[FeatureMap], X: Array) -> Array:
-    """One map after the other."""
+    """Apply one map after the other."""
     for feature_map in maps:
         X = feature_map(X)
     return X
 
 
 def pack(maps: Sequence[FeatureMap], prefix: str) -> dict[str, Any]:
-    """The maps as arrays and names, for `Model.save`."""
+    """Return the maps as arrays and names, for `Model.save`."""
     state: dict[str, Any] = {f"{prefix}kinds_": [type(feature_map).__name__ for feature_map in maps]}
     for number, feature_map in enumerate(maps):
         for field in fields(feature_map):
@@ -147,7 +147,7 @@ def pack(maps: Sequence[FeatureMap], prefix: str) -> dict[str, Any]:
 
 
 def unpack(state: Mapping[str, Any], prefix: str) -> list[FeatureMap]:
-    """What `pack` was given."""
+    """Return the maps that `pack` was called with."""
     kinds = {kind.__name__: kind for kind in (Standardise, UnitRange, CentreAndShrink, RBFDictionary, RandomFourier)}
     maps: list[Any] = []
     for number, name in enumerate(state[f"{prefix}kinds_"]):

@@ -1,4 +1,4 @@
-"""The multiple-instance Gaussian process probit model (Wang and Pinar 2019), one process a class.
+"""The multiple-instance Gaussian process probit model (Wang and Pinar 2019), one process per class.
 
 For each class, f is a Gaussian process over segments, approximated by R inducing points (FITC, eqs. 5-6); a segment
 carries the class with probability Phi(f) (eq. 7); a bag has the tag if any of its segments carries it (eq. 8).
@@ -8,10 +8,10 @@ Written in whitened inducing values v = L^-1 u with L L' = K_zz, and A = L^-1 K_
 
 A and the posterior covariance of v depend on the features alone, so all classes share them.
 
-Section 3.4 of the paper divides by the variance where the standard deviation is meant; that slip is put right here,
-and tested. Eqs. 26-28 draw m given u with variance 1, as if the inducing points left nothing open in training
-(k_i = 0); that is the model under which the variational bound is the same but for a constant, and it is kept: with
-1 + k_i the sampler's AUC on HJA fell from .80 to .78 (one round, 2 000 sweeps).
+Section 3.4 of the paper divides by the variance where the standard deviation is meant; this is corrected here, and
+tested. Eqs. 26-28 draw m given u with variance 1, as if the inducing points determined f in training (k_i = 0). Under
+that model the variational bound is the same up to a constant, so it is kept: with 1 + k_i the sampler's AUC on HJA fell
+from .80 to .78 (one round, 2 000 sweeps).
 
 The paper's mean log-likelihood of -.069 for hja (Table 4) cannot be in natural logarithms: the class frequencies alone
 give -.241, and its hja_1, which it ranks little better than chance (AUC .645), would lie far above that class's. In
@@ -30,9 +30,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import entr, log_ndtr, ndtr
 
 from miml_core.bags import UNKNOWN, BagSet
-from miml_core.errors import BagtagError
-from miml_core.models.background import earned_shift, lower_background
-from miml_core.models.base import Model, Progress
+from miml_core.models.background import lower_background, supported_shift
+from miml_core.models.base import Model, RandomState, draw_seed
+from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.probit_moments import FREE, IN_POSITIVE_BAG, NEGATIVE, POSITIVE, expected_m
 from miml_core.posterior import bag_posterior
 
@@ -42,7 +42,7 @@ _KEPT_SAMPLES = 250
 
 
 class GPProbit(Model):
-    """Gaussian process probit for multi-instance multi-label data.
+    """Fit one Gaussian process probit per class to bags whose segments carry a tag or not.
 
     Parameters
     ----------
@@ -50,20 +50,47 @@ class GPProbit(Model):
     length_scale : number or "auto"
         "auto" is the paper's heuristic, the square root of the number of (standardised) features.
     n_inducing : int
-        Inducing points, from k-means++ (R of the paper).
+        Number of inducing points, from k-means++ (R of the paper).
     inference : "vi" or "gibbs"
         Variational inference (eqs. 17-22), or the collapsed Gibbs sampler (eqs. 26-28): slower, asymptotically exact.
-    n_iter : int
-        Most rounds of variational updates, 25 as in the paper (section 4); they end earlier when the ELBO rises by less
-        than one in a million. On HJA that takes 170 to 190 rounds, and a little off the AUC (.80 for .82).
+    max_iter : int
+        Maximum number of variational updates, 25 as in the paper (section 4).
+    tol : float
+        The updates end when the ELBO rises by less than this share. On HJA, 1e-6 takes 170 to 190 updates and
+        lowers the AUC a little (.80 instead of .82).
     n_samples, burn_in : int
-        Gibbs sweeps kept and thrown away.
+        Number of Gibbs sweeps that are kept, and that are discarded before them.
     background : bool
-        A last column 'none of the classes' beside the classes; `annotate` leaves it no more segments than the tags
-        show to be background (`background.py`). Without that, 78 % of the segments of HJA filtered, all of them calls,
-        went there.
+        Whether the probabilities have a last column "none of the classes". `annotate` assigns it at most the share of
+        segments that the tags support (`background.py`); without that limit 78 % of the segments of HJA filtered, all
+        of them calls, were assigned to it.
     leak : float
         Probability that a tag is true without a segment of it, when annotating.
+    random_state : int, Generator, RandomState or None
+        An integer gives the same fit each time.
+
+    Attributes
+    ----------
+    inducing_ : (R, d) float
+        Inducing points, standardised.
+    means_ : (R, C) float
+        Posterior means of the whitened inducing values.
+    covariance_ : (R, R) float
+        Their posterior covariance, the same for all classes.
+    samples_ : (S, R, C) float or None
+        Gibbs draws of them; None after variational inference.
+    curve_ : list of float
+        ELBO before each variational update.
+
+    Examples
+    --------
+    >>> from miml_core import BagSet
+    >>> bags = BagSet([[0.0], [5.0], [5.2], [0.1]], [0, 2, 3, 4], [[1, 1], [-1, 1], [1, -1]], ["wren", "robin"])
+    >>> model = GPProbit(n_inducing=4).fit(bags)
+    >>> model.annotate(bags).argmax(axis=1)
+    array([0, 1, 1, 0])
+    >>> model.informativeness([[0.0], [2.5]]).shape
+    (2,)
     """
 
     name = "gp-probit"
@@ -83,64 +110,62 @@ class GPProbit(Model):
         length_scale: float | str = "auto",
         n_inducing: int = 50,
         inference: str = "vi",
-        n_iter: int = 25,
+        max_iter: int = 25,
+        tol: float = 1e-6,
         n_samples: int = 5000,
         burn_in: int = 1000,
         background: bool = False,
         leak: float = 0.0,
-        seed: int = 0,
+        random_state: RandomState = 0,
     ) -> None:
-        if kernel not in ("exponential", "gaussian"):
-            raise BagtagError(f"The kernel must be 'exponential' or 'gaussian', not {kernel!r}.")
-        if inference not in ("vi", "gibbs"):
-            raise BagtagError(f"The inference must be 'vi' or 'gibbs', not {inference!r}.")
         self.kernel = kernel
         self.length_scale = length_scale
         self.n_inducing = n_inducing
         self.inference = inference
-        self.n_iter = n_iter
+        self.max_iter = max_iter
+        self.tol = tol
         self.n_samples = n_samples
         self.burn_in = burn_in
         self.background = background
         self.leak = leak
-        self.seed = seed
+        self.random_state = random_state
 
-    # learning
+    # fit
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
-        earlier = warm_start if self._can_go_on_from(warm_start, bags) else None
-        self._prepare(bags, earlier)
+        seed = draw_seed(self.random_state)
+        earlier = self._usable(self._begin_fit(warm_start), bags)
+        self._prepare(bags, earlier, seed)
         known = known_signs(bags)
         whitened, residual = self._project(bags.X)
         if self.inference == "vi":
-            start = earlier.means_ if isinstance(earlier, GPProbit) else np.zeros((len(whitened), bags.n_classes))
+            start = np.zeros((len(whitened), bags.n_classes)) if earlier is None else earlier.means_
             self._variational(whitened, residual, known, bags.offsets, start, progress)
         else:
-            self._gibbs(whitened, known, bags.offsets, progress)
+            self._gibbs(whitened, known, bags.offsets, seed, progress)
         if self.background:
-            self.background_shift_ = earned_shift(self._log_proba(bags.X), bags, leak=self.leak)
+            self.background_shift_ = supported_shift(self._log_proba(bags.X), bags, leak=self.leak)
+        self.classes_ = list(bags.classes)
         return self
 
-    def _can_go_on_from(self, earlier: Model | None, bags: BagSet) -> bool:
-        return (
-            isinstance(earlier, GPProbit)
-            and earlier.classes_ == bags.classes
-            and earlier.n_features_ == bags.X.shape[1]
-            and (earlier.kernel, earlier.length_scale, earlier.n_inducing)
-            == (self.kernel, self.length_scale, self.n_inducing)
-        )
+    def _usable(self, earlier: Model | None, bags: BagSet) -> GPProbit | None:
+        """Return the earlier fit if its inducing points and classes are those of this one."""
+        if not isinstance(earlier, GPProbit):
+            return None
+        same = all(getattr(earlier, name) == getattr(self, name) for name in ("kernel", "length_scale", "n_inducing"))
+        same = same and earlier.classes_ == bags.classes and earlier.n_features_ == bags.X.shape[1]
+        return earlier if same else None
 
-    def _prepare(self, bags: BagSet, earlier: Model | None) -> None:
+    def _prepare(self, bags: BagSet, earlier: GPProbit | None, seed: int) -> None:
         """Standardise the features and place the inducing points, or take both from the earlier fit."""
-        self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
-        if isinstance(earlier, GPProbit):
+        if earlier is not None:
             self.centre_, self.spread_, self.inducing_ = earlier.centre_, earlier.spread_, earlier.inducing_
         else:
             self.centre_ = bags.X.mean(axis=0)
             spread = bags.X.std(axis=0)
             self.spread_ = np.where(spread > 1e-12 * np.maximum(np.abs(self.centre_), 1), spread, 1.0)
-            self.inducing_ = _inducing_points((bags.X - self.centre_) / self.spread_, self.n_inducing, self.seed)
+            self.inducing_ = _inducing_points((bags.X - self.centre_) / self.spread_, self.n_inducing, seed)
         gram = self._gram(self.inducing_, self.inducing_)
         self.factor_ = cholesky(gram + _JITTER * np.eye(len(gram)), lower=True)
 
@@ -151,7 +176,7 @@ class GPProbit(Model):
         return np.exp(-0.5 * cdist(X, Z, "sqeuclidean") / scale**2)
 
     def _project(self, X: Array) -> tuple[Array, Array]:
-        """A (R, N), and k (N,), the variance of f that the inducing points leave (the diagonal in eq. 6)."""
+        """Return A (R, N), and k (N,), the variance of f given the inducing points (the diagonal in eq. 6)."""
         cross = self._gram(self.inducing_, (X - self.centre_) / self.spread_)
         whitened = solve_triangular(self.factor_, cross, lower=True)
         return whitened, np.maximum(1.0 + _JITTER - (whitened**2).sum(axis=0), 0.0)
@@ -165,7 +190,7 @@ class GPProbit(Model):
         start: Array,
         progress: Progress | None,
     ) -> None:
-        """Closed-form updates; after eq. 19 the ELBO is the data term less the divergence of Q(v) from its prior."""
+        """Repeat closed-form updates; after eq. 19 the ELBO is the data term minus KL(Q(v) || p(v))."""
         precision = np.eye(len(whitened)) + whitened @ whitened.T
         self.covariance_ = _inverse(precision)  # eq. 17
         constant = -0.5 * known.shape[1] * (
@@ -175,28 +200,35 @@ class GPProbit(Model):
             - len(whitened)
             + np.linalg.slogdet(precision)[1]
         )
+        fit_progress = FitProgress(progress, [Phase(self.max_iter)])
         self.means_, self.samples_, self.curve_ = start, None, []
-        for step in range(self.n_iter):
+        for step in range(self.max_iter):
             mean_m, evidence = expected_m(whitened.T @ self.means_, known, offsets)  # eqs. 19, 21-23
             elbo = evidence - 0.5 * float((self.means_**2).sum()) + float(constant)
             self.curve_.append(elbo)
-            if progress is not None and progress(step + 1, self.n_iter, {"objective": elbo}):
+            if fit_progress.step(0, objective=elbo):
                 break
-            if step and elbo - self.curve_[-2] < 1e-6 * abs(elbo):
+            if step and elbo - self.curve_[-2] < self.tol * abs(elbo):
                 break
             self.means_ = self.covariance_ @ (whitened @ mean_m)  # eq. 18
 
     def _gibbs(
-        self, whitened: Array, known: NDArray[np.int8], offsets: NDArray[np.int64], progress: Progress | None
+        self,
+        whitened: Array,
+        known: NDArray[np.int8],
+        offsets: NDArray[np.int64],
+        seed: int,
+        progress: Progress | None,
     ) -> None:
         """Draw v given m, then each m given v and the signs of its bag (eqs. 26-28); keep some of the draws of v."""
         from miml_core.models.gp_probit_kernels import sample_m
 
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(seed)
         covariance = _inverse(np.eye(len(whitened)) + whitened @ whitened.T)
         root = cholesky(covariance, lower=True)
         n_classes, n_sweeps = known.shape[1], self.burn_in + self.n_samples
         thin = max(1, self.n_samples // _KEPT_SAMPLES)
+        fit_progress = FitProgress(progress, [Phase(n_sweeps)])
         m = np.where(np.isin(known.T, (POSITIVE, IN_POSITIVE_BAG)), 0.5, -0.5)
         signs = np.ascontiguousarray(known.T)
         kept, self.curve_ = [], []
@@ -207,15 +239,26 @@ class GPProbit(Model):
                 sample_m(rng, means[c], signs[c], offsets, m[c])
             if sweep >= self.burn_in and (sweep - self.burn_in) % thin == 0:
                 kept.append(v)
-            if progress is not None and progress(sweep + 1, n_sweeps, {}) and kept:
+            if fit_progress.step(0) and kept:
                 break
         self.samples_ = np.stack(kept)
         self.means_, self.covariance_ = self.samples_.mean(axis=0), covariance
 
-    # answering
+    def _check_parameters(self) -> None:
+        self._check_choice("kernel", "exponential", "gaussian")
+        self._check_choice("inference", "vi", "gibbs")
+        self._check_number("length_scale", above=0, also="auto")
+        self._check_number("n_inducing", at_least=1, whole=True)
+        self._check_number("max_iter", at_least=1, whole=True)
+        self._check_number("tol", at_least=0)
+        self._check_number("n_samples", at_least=1, whole=True)
+        self._check_number("burn_in", at_least=0, whole=True)
+        self._check_number("leak", at_least=0, below=1)
+
+    # predict
 
     def predict_each(self, X: ArrayLike) -> Array:
-        """(N, C) probability of each class on its own, as the paper's binary model has it; rows need not sum to 1."""
+        """Return the (N, C) probability of each class by itself, the paper's binary model; rows need not sum to 1."""
         return ndtr(self._scores(self._check_features(X)))
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -229,7 +272,7 @@ class GPProbit(Model):
         return bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=self.leak).probabilities
 
     def predict_tags(self, bags: BagSet) -> Array:
-        """(B, C) 1 - P(all m_i < 0), the normal integral over the bag's joint distribution (section 3.4)."""
+        """Return (B, C) 1 - P(all m_i < 0), the normal integral over the bag's joint distribution (section 3.4)."""
         from miml_core.models.gp_probit_bags import bag_probabilities
 
         self._check_features(bags.X)
@@ -237,9 +280,9 @@ class GPProbit(Model):
         return bag_probabilities(self.means_, self.covariance_, whitened, residual, bags.offsets, self.samples_)
 
     def informativeness(self, X: ArrayLike) -> Array:
-        """(N,) BALD: what a segment's label would tell of f, in nats, summed over the classes (Houlsby et al. 2011).
+        """Return (N,) BALD: the information on f in a segment's label, in nats, summed over the classes.
 
-        The entropy of the averaged prediction less the average entropy, by Gauss-Hermite quadrature over f.
+        The entropy of the mean prediction minus the mean entropy (Houlsby et al. 2011), by Gauss-Hermite quadrature.
         """
         whitened, residual = self._project(self._check_features(X))
         mean, variance = self._moments(whitened, residual)
@@ -251,7 +294,7 @@ class GPProbit(Model):
         return np.maximum(spread, 0.0).sum(axis=1)
 
     def _moments(self, whitened: Array, residual: Array) -> tuple[Array, Array]:
-        """Mean (N, C) and variance (N, 1 or C) of f."""
+        """Return the mean (N, C) and variance (N, 1 or C) of f."""
         if self.samples_ is not None:
             f = np.einsum("rn,src->snc", whitened, self.samples_, optimize=True)
             return f.mean(axis=0), f.var(axis=0) + residual[:, None]
@@ -259,13 +302,13 @@ class GPProbit(Model):
         return whitened.T @ self.means_, (spread + residual)[:, None]
 
     def _scores(self, X: Array) -> Array:
-        """The number whose Phi is the probability: mean over standard deviation of m."""
+        """Return the mean of m divided by its standard deviation, whose Phi is the probability."""
         whitened, residual = self._project(X)
         mean, variance = self._moments(whitened, residual)
         return mean / np.sqrt(1.0 + variance)
 
     def _log_proba(self, X: Array) -> Array:
-        """One class or none a segment: p(c) in proportion to the odds of c alone, with 1 for 'none'."""
+        """Return log p(one class or none): proportional to the odds of each class by itself, and 1 for none."""
         scores = self._scores(X)
         log_odds = log_ndtr(scores) - log_ndtr(-scores)
         if self.background:
@@ -274,7 +317,7 @@ class GPProbit(Model):
 
 
 def known_signs(bags: BagSet) -> NDArray[np.int8]:
-    """(N, C) what tags and corrections say of each segment's sign, in the words of `probit_moments`."""
+    """Return (N, C) what tags and corrections imply for the sign of each m: a constant of `probit_moments`."""
     tags = np.repeat(bags.tags, np.diff(bags.offsets), axis=0)
     known = np.select([tags < 0, tags > 0], [NEGATIVE, IN_POSITIVE_BAG], FREE).astype(np.int8)
     corrected = bags.labels != UNKNOWN
@@ -289,13 +332,13 @@ def known_signs(bags: BagSet) -> NDArray[np.int8]:
 
 
 def warm() -> None:
-    """Compile the sampler."""
+    """Compile the Gibbs sampler."""
     bags = BagSet([[0.0], [1.0]], [0, 1, 2], [[1], [-1]], ["a"])
     GPProbit(inference="gibbs", n_inducing=2, n_samples=2, burn_in=1).fit(bags)
 
 
 def _inverse(matrix: Array) -> Array:
-    """Inverse of a positive definite matrix."""
+    """Return the inverse of a positive definite matrix."""
     return cho_solve(cho_factor(matrix), np.eye(len(matrix)))
 
 
@@ -304,7 +347,7 @@ def _entropy(p: Array) -> Array:
 
 
 def _inducing_points(X: Array, wanted: int, seed: int) -> Array:
-    """Centres of k-means started by k-means++; all distinct rows where there are no more than wanted."""
+    """Return the centres of k-means started by k-means++, or all distinct rows if there are no more than `wanted`."""
     from sklearn.cluster import KMeans
 
     distinct = np.unique(X, axis=0)

@@ -1,9 +1,9 @@
 """Probability of a bag's tag under the Gaussian process, its segments being dependent (Wang and Pinar 2019, 3.4).
 
 P(no segment carries the class) is the normal integral of (m_1, ..., m_n) over the negative orthant. Small bags go to
-SciPy's multivariate normal distribution function. In a large bag that routine is slow and loses digits, but the
+SciPy's multivariate normal distribution function. For a large bag that function is slow and loses digits, but the
 dependence comes from the R inducing values alone: given v the segments are independent, so the same integral is the
-mean over v of prod_i Phi(-a_i' v / sqrt(1 + k_i)), taken over a fixed set of quasi-random normal points.
+mean over v of prod_i Phi(-a_i' v / sqrt(1 + k_i)), computed at a fixed set of quasi-random normal points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _POINTS = 512
 def bag_probabilities(
     means: Array, covariance: Array, whitened: Array, residual: Array, offsets: NDArray[np.int64], draws: Array | None
 ) -> Array:
-    """(B, C) P(tag). `draws` (S, R, C), where given, are samples of v to average over instead of the normal Q(v)."""
+    """Return (B, C) P(tag); `draws` (S, R, C), if given, are samples of v to average over instead of Q(v)."""
     result = np.empty((len(offsets) - 1, means.shape[1]))
     if draws is None:
         noise = np.linalg.cholesky(covariance) @ _normal_points(len(means))
@@ -36,16 +36,22 @@ def bag_probabilities(
 
 
 def orthant_probability(means: Array, covariance: Array, whitened: Array, residual: Array) -> Array:
-    """(C,) the same for one bag by SciPy's normal integral."""
+    """Return (C,) P(tag) of one bag by SciPy's normal integral."""
     from scipy.stats import multivariate_normal
 
     spread = whitened.T @ covariance @ whitened + np.diag(1.0 + residual)
     centre = whitened.T @ means
-    return np.array([1.0 - multivariate_normal.cdf(np.zeros(len(residual)), mean, spread) for mean in centre.T])
+
+    def none_positive(mean: Array) -> float:
+        # SciPy integrates over random points for three variables and more: the same ones each time
+        rng = np.random.default_rng(0)
+        return multivariate_normal.cdf(np.zeros(len(residual)), mean, spread, rng=rng)
+
+    return np.array([1.0 - none_positive(mean) for mean in centre.T])
 
 
 def _normal_points(n_dimensions: int) -> Array:
-    """(R, `_POINTS`) standard normal points of a scrambled Sobol sequence, always the same."""
+    """Return (R, `_POINTS`) standard normal points of a scrambled Sobol sequence, the same each time."""
     from scipy.stats import qmc
 
     uniform = qmc.Sobol(n_dimensions, seed=0).random(_POINTS)

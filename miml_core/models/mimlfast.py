@@ -2,32 +2,29 @@
 
 All labels share a low-dimensional space W_0 x; in it each label has K linear sub-concepts (a bird's song and its
 alarm call), and a segment's score for a label is that of its best sub-concept (eq. 1). A bag's score is that of its
-best segment, the key instance. Training takes one bag, one present and one wrongly ranked absent label at a time
-(eq. 6-9); a dummy label learns to stand between the present and the absent ones, so that a bag's tag set can be read
-off. Its cost hardly depends on the number of labels: the model to choose for very many bags.
+best segment, the key instance. Each step uses one bag, one present and one wrongly ranked absent label (eq. 6-9). A
+dummy label is trained to rank between the present and the absent labels, so that it separates a bag's tag set from the
+rest. The cost hardly depends on the number of labels: the model to choose for very many bags.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models import mimlfast_kernels
-from miml_core.models.base import Model, Progress
-from miml_core.models.calibration import (
-    fit_tag_curve,
-    fit_temperature,
-    log_softmax,
-    posterior_within_tags,
-    tag_curve,
-)
+from miml_core.models.base import Model, RandomState, draw_seed
+from miml_core.models.calibration import fit_tag_curve, fit_temperature, posterior_within_tags, tag_curve
 from miml_core.models.corrections import BagsAlone, as_bags_alone
 from miml_core.models.feature_maps import Standardise, pack, unpack
-from miml_core.models.mimlfast_training import MAX_TESTS, Settings, Trained, Weights, some_bags, train, trials
+from miml_core.models.fit_progress import FitProgress, Phase, Progress
+from miml_core.models.mimlfast_training import MAX_TESTS, Report, Settings, Trained, Weights, some_bags, train, trials
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -36,34 +33,45 @@ TRIED_K = (1, 5, 10)
 
 
 class MIMLFast(Model):
-    """Labels with sub-concepts in a shared space, trained by sampled rankings.
+    """Fit labels with sub-concepts in a shared space by stochastic steps on sampled rankings.
 
     Parameters
     ----------
     m : int
-        Dimensions of the shared space.
+        Number of dimensions of the shared space.
     C : float
         Largest norm of a sub-concept and of a column of the shared space.
     K : int or "auto"
-        Sub-concepts a label; "auto" takes the one of 1, 5, 10 with the lowest ranking loss on held-out bags (of at most
-        2 000 bags).
+        Number of sub-concepts per label; "auto" chooses 1, 5 or 10 by the lowest ranking loss on held-out bags (of at
+        most 2 000 bags).
     gamma0, eta : float
         The step size at step t is gamma0 / (1 + eta gamma0 t).
-    seed : int
+    random_state : int, Generator, RandomState or None
+        An integer gives the same fit each time.
 
     Attributes
     ----------
-    shared_ : (d + 1, m)
+    shared_ : (d + 1, m) float32
         W_0 transposed; the last row belongs to a constant feature.
-    concepts_ : (C + 1, K, m)
+    concepts_ : (C + 1, K, m) float32
         w_{l,k}; the last label is the dummy.
     K_ : int
-    curve_ : (tests,)
-        Ranking loss of held-out bags as training went on.
+    curve_ : (tests,) float
+        Ranking loss of held-out bags during training.
     temperature_ : float
         Scores divided by this are the logits under which the bags' tags are most likely.
     tag_slope_ : float
         Bag scores times this are the logits of the tags.
+
+    Examples
+    --------
+    >>> from miml_core import BagSet
+    >>> bags = BagSet([[0.0], [5.0], [5.2], [0.1]], [0, 2, 3, 4], [[1, 1], [-1, 1], [1, -1]], ["wren", "robin"])
+    >>> model = MIMLFast(K=1).fit(bags)
+    >>> model.annotate(bags).argmax(axis=1)
+    array([0, 1, 1, 0])
+    >>> model.key_instances(bags)[0]  # the rows that explain the tags of the first bag
+    array([0, 1])
     """
 
     name: ClassVar[str] = "mimlfast"
@@ -84,61 +92,73 @@ class MIMLFast(Model):
         K: int | str = "auto",
         gamma0: float = 0.002,
         eta: float = 1e-5,
-        seed: int = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.m = m
         self.C = C
         self.K = K
         self.gamma0 = gamma0
         self.eta = eta
-        self.seed = seed
+        self.random_state = random_state
 
-    # learning
+    # fit
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
         """Train until the ranking loss of held-out bags no longer falls.
 
-        `warm_start` is an earlier fit, from whose weights, scales and K the training goes on.
+        The training continues from the weights, scales and K of a `warm_start`.
         """
-        self._check_parameters()
-        earlier = self._usable(warm_start, bags)
+        seed = draw_seed(self.random_state)
+        earlier = self._usable(self._begin_fit(warm_start), bags)
         self.maps_ = [Standardise.fit(bags.X)] if earlier is None else earlier.maps_
         alone = as_bags_alone(bags)
         if not (alone.tags != 0).any():
             raise BagtagError("No bag has a tag or a label yet; tag some bags first.")
-        X = self._see(bags.X)
-        talk = _Talk(progress)
-        trained = self._train(X[alone.rows] if len(alone.rows) > len(X) else X, alone, earlier, bags.classes, talk)
+        X = self._design_matrix(bags.X)
+        X = X[alone.rows] if len(alone.rows) > len(X) else X
+        trained = self._train(X, alone, earlier, bags.classes, seed, progress)
         self.shared_, self.concepts_ = trained.weights.shared, trained.weights.concepts
         self.K_, self.curve_ = self.concepts_.shape[1], np.array(trained.curve)
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
-        self.temperature_ = fit_temperature(self.scores, bags, seed=self.seed)
+        self.temperature_ = fit_temperature(self.scores, bags, seed=seed)
         self.tag_slope_ = fit_tag_curve(self.bag_scores(bags), bags.tags, through_zero=True)[0]
         return self
 
-    def _train(self, X: Single, alone: BagsAlone, earlier: MIMLFast | None, classes: list[str], talk: _Talk) -> Trained:
-        rng = np.random.default_rng(self.seed)
+    def _train(
+        self,
+        X: Single,
+        alone: BagsAlone,
+        earlier: MIMLFast | None,
+        classes: list[str],
+        seed: int,
+        progress: Progress | None,
+    ) -> Trained:
+        rng = np.random.default_rng(seed)
+        few, thirds = trials(alone, seed) if self.K == "auto" and earlier is None else (alone, [])
+        fit_progress = FitProgress(progress, [Phase(MAX_TESTS)] * (len(TRIED_K) * len(thirds) + 1))
         if earlier is not None:
             start = earlier._weights_for(classes)
         else:
-            K = self._choose_K(X, alone, talk) if self.K == "auto" else int(self.K)
+            K = self._choose_K(X, few, thirds, seed, fit_progress) if self.K == "auto" else int(self.K)
             start = Weights.random(X.shape[1], alone.tags.shape[1], self.m, K, rng)
-        return train(X, alone, some_bags(alone, rng), start, self._settings, rng, talk.test)
+        report = _reporter(fit_progress, training=len(fit_progress.phases) - 1)
+        return train(X, alone, some_bags(alone, rng), start, self._settings, rng, report)
 
-    def _choose_K(self, X: Single, alone: BagsAlone, talk: _Talk) -> int:
-        """By the ranking loss of each third of the bags after training on the others, as the paper chooses."""
-        few, thirds = trials(alone, self.seed)
+    def _choose_K(
+        self, X: Single, few: BagsAlone, thirds: list[NDArray[np.int64]], seed: int, fit_progress: FitProgress
+    ) -> int:
+        """Choose K by the ranking loss of each third of the bags after training on the others, as the paper does."""
         losses = {TRIED_K[0]: np.inf}
-        talk.n_trainings = len(TRIED_K) * len(thirds) + 1
+        trainings = itertools.count()
         for K in TRIED_K if thirds else ():
             total = 0.0
             for held_out in thirds:
-                rng = np.random.default_rng(self.seed)
+                rng = np.random.default_rng(seed)
                 start = Weights.random(X.shape[1], few.tags.shape[1], self.m, K, rng)
-                total += train(X, few, held_out, start, self._settings, rng, talk.test).ranking_loss
-                talk.next_training()
-                if talk.stopped:
+                report = _reporter(fit_progress, training=next(trainings))
+                total += train(X, few, held_out, start, self._settings, rng, report).ranking_loss
+                if fit_progress.stopped:
                     return min(losses, key=losses.__getitem__)
             losses[K] = total
         return min(losses, key=losses.__getitem__)
@@ -147,21 +167,21 @@ class MIMLFast(Model):
     def _settings(self) -> Settings:
         return Settings(self.C, self.gamma0, self.eta)
 
-    def _usable(self, warm_start: Model | None, bags: BagSet) -> MIMLFast | None:
-        """The earlier fit, if its weights mean the same as this one's would."""
-        if not isinstance(warm_start, MIMLFast) or not hasattr(warm_start, "concepts_"):
+    def _usable(self, earlier: Model | None, bags: BagSet) -> MIMLFast | None:
+        """Return the earlier fit if its weights have the shape of this one's."""
+        if not isinstance(earlier, MIMLFast):
             return None
-        same = warm_start.m == self.m and self.K in ("auto", warm_start.K_)
-        n_labels = len(warm_start.classes_) + 1
+        same = earlier.m == self.m and self.K in ("auto", earlier.K_)
+        n_labels = len(earlier.classes_) + 1
         whole = (  # the kernels check no index, and the file may have been damaged or made by somebody else
-            warm_start.shared_.shape == (bags.X.shape[1] + 1, self.m)
-            and warm_start.concepts_.shape == (n_labels, warm_start.K_, self.m)
+            earlier.shared_.shape == (bags.X.shape[1] + 1, self.m)
+            and earlier.concepts_.shape == (n_labels, earlier.K_, self.m)
         )
-        return warm_start if same and whole and warm_start.n_features_ == bags.X.shape[1] else None
+        return earlier if same and whole and earlier.n_features_ == bags.X.shape[1] else None
 
     def _weights_for(self, classes: list[str]) -> Weights:
-        """The weights by class name; a class that is new starts at random."""
-        rng = np.random.default_rng(self.seed)
+        """Return the weights of other classes, by name; a new class starts at random."""
+        rng = np.random.default_rng(draw_seed(self.random_state))
         new = Weights.random(len(self.shared_), len(classes), self.m, self.K_, rng).concepts
         for number, name in enumerate(classes):
             if name in self.classes_:
@@ -169,49 +189,50 @@ class MIMLFast(Model):
         new[-1] = self.concepts_[-1]
         return Weights(self.shared_, new)
 
-    def _see(self, X: Array) -> Single:
-        """Standardised features and a constant, without which scores have no bias."""
-        seen = np.ones((len(X), X.shape[1] + 1), dtype=np.float32)
-        seen[:, :-1] = self.maps_[0](X)
-        return seen
+    def _design_matrix(self, X: Array) -> Single:
+        """Return (N, d + 1) standardised features and a constant, which gives the scores a bias."""
+        Z = np.ones((len(X), X.shape[1] + 1), dtype=np.float32)
+        Z[:, :-1] = self.maps_[0](X)
+        return Z
 
-    # answers
+    # predict
 
     def scores(self, X: ArrayLike) -> Array:
-        """(N, C) f_l(x) of segments, eq. 1."""
-        return self._weights.scores(self._see(self._check_features(X)))[:, :-1]
+        """Return the (N, C) scores f_l(x) of segments, eq. 1."""
+        X = self._check_features(X)
+        return self._weights.scores(self._design_matrix(X))[:, :-1]
 
     @property
     def _weights(self) -> Weights:
         return Weights(self.shared_, self.concepts_)
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Softmax of the scores over the fitted temperature."""
-        return np.exp(log_softmax(self.scores(X) / self.temperature_))
+        """Return the softmax of the scores over the temperature."""
+        return np.exp(log_softmax(self.scores(X) / self.temperature_, axis=1))
 
     def annotate(self, bags: BagSet) -> Array:
-        """The exact posterior of each segment's label under its bag's tags and labels.
+        """Return the exact posterior of each segment's label given its bag's tags and labels.
 
-        A segment for which no class is left, said to be background or in a bag tagged as having nothing, has a row of
+        A segment for which no class is left, because it is labelled background or its bag has no tag, has a row of
         zeros.
         """
         self._check_bags(bags)
-        return posterior_within_tags(log_softmax(self.scores(bags.X) / self.temperature_), bags)
+        return posterior_within_tags(log_softmax(self.scores(bags.X) / self.temperature_, axis=1), bags)
 
     def bag_scores(self, bags: BagSet) -> Array:
-        """(B, C) how far each label is ranked above the dummy label, f_l(X) - f_dummy(X)."""
+        """Return (B, C) how far each label is ranked above the dummy label, f_l(X) - f_dummy(X)."""
         self._check_bags(bags)
-        scores = np.maximum.reduceat(self._weights.scores(self._see(bags.X)), bags.offsets[:-1], axis=0)
+        scores = np.maximum.reduceat(self._weights.scores(self._design_matrix(bags.X)), bags.offsets[:-1], axis=0)
         return scores[:, :-1] - scores[:, -1:]
 
     def predict_tags(self, bags: BagSet) -> Array:
-        """Probability of each tag, above one half where its label is ranked above the dummy: the paper's tag set."""
+        """Return the probability of each tag, above 0.5 where its label is ranked above the dummy (the paper's set)."""
         return tag_curve(self.bag_scores(bags), (self.tag_slope_, 0.0))
 
     def key_instances(self, bags: BagSet) -> NDArray[np.int64]:
-        """(B, C) the row of `bags.X` that speaks most for each tag: why the clip is tagged Wren.
+        """Return (B, C) the row of `bags.X` with the highest score for each tag: the segment that explains the tag.
 
-        Where people labelled segments of a tagged class, it is one of theirs.
+        If people labelled segments of a tagged class, it is one of those.
         """
         self._check_bags(bags)
         alone = as_bags_alone(bags)
@@ -221,9 +242,9 @@ class MIMLFast(Model):
         return np.array([bags.offsets[bag] + scores[bags.rows(bag)].argmax(axis=0) for bag in range(bags.n_bags)])
 
     def sub_concepts(self, bags: BagSet) -> NDArray[np.int64]:
-        """(B, C) which of the K sub-concepts of a label its key instance shows."""
+        """Return (B, C) the sub-concept, 0 to K - 1, that the key instance of each label has."""
         keys = self.key_instances(bags)
-        return self._weights.shown_concepts(self._see(bags.X))[keys, np.arange(bags.n_classes)]
+        return self._weights.shown_concepts(self._design_matrix(bags.X))[keys, np.arange(bags.n_classes)]
 
     # files and checks
 
@@ -236,32 +257,23 @@ class MIMLFast(Model):
         self.maps_ = unpack(state, "map")
 
     def _check_parameters(self) -> None:
-        if self.K != "auto" and not (isinstance(self.K, int) and self.K >= 1):
-            raise BagtagError(f"K must be 'auto' or a whole number above 0, not {self.K!r}.")
-        if self.m < 1 or min(self.C, self.gamma0) <= 0 or self.eta < 0:
-            raise BagtagError("m, C and gamma0 must be above 0, and eta not below it.")
+        self._check_number("K", at_least=1, whole=True, also="auto")
+        self._check_number("m", at_least=1, whole=True)
+        self._check_number("C", above=0)
+        self._check_number("gamma0", above=0)
+        self._check_number("eta", at_least=0)
 
 
-class _Talk:
-    """Progress over the tests of all trainings, and whether a stop was asked for."""
+def _reporter(fit_progress: FitProgress, *, training: int) -> Report:
+    """Return what a training calls after each test; there is no ranking loss if no bags are held out."""
 
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress, self.stopped = progress, False
-        self.n_trainings, self.n_done, self.n_tests = 1, 0, 0
+    def report(ranking_loss: float) -> bool:
+        return fit_progress.step(training, **({} if np.isnan(ranking_loss) else {"ranking_loss": ranking_loss}))
 
-    def test(self, ranking_loss: float) -> bool:
-        self.n_tests += 1
-        if self.progress is not None:
-            step = self.n_done * MAX_TESTS + self.n_tests
-            info = {} if np.isnan(ranking_loss) else {"ranking_loss": ranking_loss}
-            self.stopped = bool(self.progress(step, self.n_trainings * MAX_TESTS, info))
-        return self.stopped
-
-    def next_training(self) -> None:
-        self.n_done, self.n_tests = self.n_done + 1, 0
+    return report
 
 
 def warm() -> None:
-    """Compile the kernels, so that the first real call does not wait for it."""
+    """Compile the kernels, so that the first fit does not wait for it."""
     MIMLFast(K=1).fit(BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["a", "b"]), progress=lambda *_: True)
     mimlfast_kernels.ranking_loss(np.zeros((2, 3))[:, :-1], np.ones((2, 2), dtype=np.int8))

@@ -1,8 +1,8 @@
-"""How MIMLfast is trained: Huang, Gao and Zhou (2014), Algorithm 1, stopped by the ranking loss of held-out bags.
+"""Train MIMLfast: Huang, Gao and Zhou (2014), Algorithm 1, stopped by the ranking loss of held-out bags.
 
-What the paper leaves open was decided by measurement on HJA Birdsong and Letter-Frost: the model that is tested and
-kept is a running average of the weights, because with the paper's step sizes a single iterate jumps about (ranking
-loss .036 against .028 on HJA); and training ends when ten tests in a row bring nothing better by a hundredth.
+What the paper leaves open was decided by measurements on HJA Birdsong and Letter-Frost: the tested weights are a
+running average, because with the paper's step sizes single iterates vary much (ranking loss .036 against .028 on HJA);
+and training ends when ten tests in a row lower the loss by less than one per cent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from miml_core.models.corrections import BagsAlone
 Array = NDArray[np.float32]
 Bags = NDArray[np.int64]
 Report = Callable[[float], bool]
-"""Told the held-out ranking loss of every test; a true answer stops the training."""
+"""Called with the held-out ranking loss after each test; if it returns True, the training stops."""
 
 MAX_TESTS = 100
 PATIENCE = 10
@@ -41,7 +41,7 @@ class Weights:
 
     @classmethod
     def random(cls, n_features: int, n_classes: int, m: int, K: int, rng: np.random.Generator) -> Weights:
-        """Normal with standard deviation 1 / sqrt(d), as the paper starts."""
+        """Return normal weights with standard deviation 1 / sqrt(d), as in the paper."""
         scale = 1.0 / np.sqrt(n_features)
         shared, concepts = rng.standard_normal((n_features, m)), rng.standard_normal((n_classes + 1, K, m))
         return cls((scale * shared).astype(np.float32), (scale * concepts).astype(np.float32))
@@ -50,7 +50,7 @@ class Weights:
         return Weights(self.shared.copy(), self.concepts.copy())
 
     def towards(self, other: Weights, share: float) -> Weights:
-        """That share of the way to other weights."""
+        """Return the weights at a share of the way to other weights."""
         part = np.float32(share)
         return Weights(
             self.shared + part * (other.shared - self.shared),
@@ -58,15 +58,15 @@ class Weights:
         )
 
     def scores(self, X: Array) -> NDArray[np.float64]:
-        """(N, C + 1) f_l(x), eq. 1."""
+        """Return the (N, C + 1) scores f_l(x), eq. 1."""
         return np.concatenate([values.max(axis=2) for values in self._by_concept(X)], dtype=np.float64)
 
     def shown_concepts(self, X: Array) -> NDArray[np.int64]:
-        """(N, C + 1) the sub-concept that gives f_l(x)."""
+        """Return (N, C + 1) the sub-concept that has the score f_l(x)."""
         return np.concatenate([values.argmax(axis=2) for values in self._by_concept(X)])
 
     def _by_concept(self, X: Array) -> Iterator[Array]:
-        """f_{l,k}(x), some rows at a time so that memory stays bounded."""
+        """Yield f_{l,k}(x) of some rows at a time, so that memory stays bounded."""
         n_labels, K, m = self.concepts.shape
         for first in range(0, max(1, len(X)), _ROWS_AT_ONCE):
             projected: Array = X[first : first + _ROWS_AT_ONCE] @ self.shared
@@ -85,7 +85,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Trained:
-    """The best weights met, their ranking loss on held-out bags, and that loss at every test."""
+    """The best weights, their ranking loss on held-out bags, and that loss at every test."""
 
     weights: Weights
     ranking_loss: float
@@ -101,7 +101,7 @@ def train(
     rng: np.random.Generator,
     report: Report,
 ) -> Trained:
-    """Steps until the ranking loss of held-out bags no longer falls; `start` stays as it is."""
+    """Take steps until the ranking loss of held-out bags no longer decreases; `start` is not changed."""
     learnt = np.setdiff1d(np.flatnonzero((bags.tags != 0).any(axis=1)), held_out)
     test = _Test(X, bags, held_out)
     n_labels = int((bags.tags[learnt] > 0).sum()) + len(learnt)
@@ -130,7 +130,7 @@ def train(
 
 
 def some_bags(bags: BagsAlone, rng: np.random.Generator) -> Bags:
-    """A tenth of the bags that have an order of tags, at least 20, to stop the training by; none if there are few."""
+    """Return a tenth of the bags with present and absent tags, at least 20, to hold out; none if there are few bags."""
     ordered = _ordered(bags)
     if len(ordered) < _FEWEST_BAGS:
         return ordered[:0]
@@ -138,10 +138,9 @@ def some_bags(bags: BagsAlone, rng: np.random.Generator) -> Bags:
 
 
 def trials(bags: BagsAlone, seed: int) -> tuple[BagsAlone, list[Bags]]:
-    """What to choose K by: at most `_MOST_BAGS` bags, and the thirds of them to hold out in turn.
+    """Return at most `_MOST_BAGS` bags to choose K by, and thirds of them to hold out in turn.
 
-    One third is enough to tell where there are many bags; there is none where they are few. The tags of bags that
-    take no part are forgotten.
+    Of many bags only one third is held out, of few bags none. The tags of all other bags are set to 0.
     """
     ordered = np.random.default_rng(seed).permutation(_ordered(bags))[:_MOST_BAGS]
     if len(ordered) < _FEWEST_BAGS:

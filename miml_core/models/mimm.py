@@ -4,12 +4,12 @@ Each class c is a density f_c (a mixture of `n_components` of one family) with w
 from pi and its features from f_c; the bag's tags are the set of its segments' classes. For one label the background is
 the paper's negative class. EM maximises p(features, tags):
 
-* E-step: the exact posterior of `posterior.py` with log(pi_c f_c(x)) in the place of a prior. For one label and its
-  background this is the paper's adjusted responsibility omega_ij = gamma_ij / (1 - alpha_i) (section 4.2): the pass
-  sums over all labellings of a positive bag but the all-negative one, whose share is alpha_i.
+* E-step: the exact posterior of `posterior.py` with log(pi_c f_c(x)) as the prior. For one label and its background
+  this is the paper's adjusted responsibility omega_ij = gamma_ij / (1 - alpha_i) (section 4.2): the sum over all
+  labellings of a positive bag except the all-negative one, whose share is alpha_i.
 * M-step: every component from its weighted sufficient statistics (section 4.2), under a weak prior.
 
-The likelihood plus the log prior never falls. Features may be missing (NaN): components integrate them out.
+The likelihood plus the log prior never decreases. Features may be missing (NaN): components integrate them out.
 """
 
 from __future__ import annotations
@@ -22,36 +22,57 @@ from scipy.special import logsumexp
 
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
-from miml_core.models.base import Model, Progress
-from miml_core.models.mixture_components import Family, make_family
+from miml_core.models.base import Model, RandomState, draw_seed
+from miml_core.models.fit_progress import FitProgress, Phase, Progress
+from miml_core.models.mixture_components import FAMILIES, Family, make_family
 from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
 _TRIAL_STEPS = 12
-_TOLERANCE = 1e-6
 
 
 class MIMM(Model):
-    """Multi-instance mixture model.
+    """Fit a mixture model in which each class has its own density of features.
 
     Parameters
     ----------
     components : "gaussian-diag", "gaussian-full", "bernoulli", "multinomial" or "markov"
     n_components : int
-        Components a class; the paper has one.
+        Number of components per class; the paper has one.
     pca : int, optional
-        Reduce the features to so many principal components first (Gaussian families, no missing values).
+        Number of principal components that the features are reduced to (Gaussian families, no missing values).
     supervision : "tags", "mm" or "mmu"
-        The paper's semi-supervised approximations: "mm" forgets that a present tag needs a segment, "mmu" learns
-        without tags and then gives each class the part of the mixture that breaks its absences least.
+        The paper's semi-supervised approximations: "mm" ignores that a present tag needs a segment, "mmu" learns
+        without tags and then assigns to each class the part of the mixture that violates its absences least.
     restarts : int
-        Random starts beside the deliberate one; each is tried for a few steps and the best is carried on.
-    n_iter : int
-        Most EM steps.
+        Number of random starts besides the regular one; each is tried for a few steps and the best is continued.
+    max_iter : int
+        Maximum number of EM steps.
+    tol : float
+        The fit ends when a step raises the objective by less than this share.
     background : bool
-        A class more for segments that are none of the classes (the paper's negative class).
+        Whether there is a class for segments that are none of the classes (the paper's negative class).
     leak : float
         Probability that a tag is true without a segment of it.
+    random_state : int, Generator, RandomState or None
+        An integer gives the same fit each time.
+
+    Attributes
+    ----------
+    weights_ : (K,) float
+        pi of the K components, those of one class next to each other.
+    mean_, variance_, covariance_, theta_ : (K, ...) float
+        Parameters of the components, as far as the family has them.
+    curve_ : list of float
+        Objective before each EM step.
+
+    Examples
+    --------
+    >>> from miml_core import BagSet
+    >>> X = [[0.0], [5.0], [5.2], [0.1], [9.0]]
+    >>> bags = BagSet(X, [0, 2, 3, 5], [[1, 1], [-1, 1], [1, -1]], ["wren", "robin"])
+    >>> MIMM(background=False).fit(bags).annotate(bags).argmax(axis=1)
+    array([0, 1, 1, 0, 0])
     """
 
     name = "mimm"
@@ -70,66 +91,78 @@ class MIMM(Model):
         pca: int | None = None,
         supervision: str = "tags",
         restarts: int = 10,
-        n_iter: int = 200,
+        max_iter: int = 200,
+        tol: float = 1e-6,
         background: bool = True,
         leak: float = 0.0,
-        seed: int = 0,
+        random_state: RandomState = 0,
     ) -> None:
-        if supervision not in ("tags", "mm", "mmu"):
-            raise BagtagError(f"The supervision must be 'tags', 'mm' or 'mmu', not {supervision!r}.")
         self.components = components
         self.n_components = n_components
         self.pca = pca
         self.supervision = supervision
         self.restarts = restarts
-        self.n_iter = n_iter
+        self.max_iter = max_iter
+        self.tol = tol
         self.background = background
         self.leak = leak
-        self.seed = seed
+        self.random_state = random_state
 
-    # learning
+    # fit
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
-        if not self.background and self._impossible(bags):
+        if not self.background and (bags.tags < 0).all(axis=1).any():
             raise BagtagError("A bag tagged as having none of the classes needs background=True.")
-        self.classes_, self.n_features_ = list(bags.classes), bags.X.shape[1]
-        X = self._reduce(bags.X, fit=True)
-        learn = _Learner(self, bags, X)
-        if isinstance(warm_start, MIMM) and learn.can_go_on_from(warm_start):
-            state = learn.maximise(learn.responsibilities(warm_start._parameters(), warm_start.weights_)[0], None)
+        seed = draw_seed(self.random_state)
+        earlier = self._begin_fit(warm_start)
+        self.n_features_ = bags.X.shape[1]
+        em = _EM(self, bags, self._reduce(bags.X, fit=True), seed)
+        if isinstance(earlier, MIMM) and em.can_continue(earlier):
+            state = em.maximise(em.responsibilities(earlier._parameters(), earlier.weights_)[0], None)
         else:
-            state = self._best_start(learn)
+            state = self._best_start(em, seed)
+        fit_progress = FitProgress(progress, [Phase(self.max_iter)])
         self.curve_: list[float] = []
-        for step in range(self.n_iter):
-            posterior, objective = learn.responsibilities(*state)
+        for step in range(self.max_iter):
+            posterior, objective = em.responsibilities(*state)
             self.curve_.append(objective)
-            stop = progress is not None and progress(step + 1, self.n_iter, {"objective": objective})
-            if stop or (step and objective - self.curve_[-2] < _TOLERANCE * abs(objective)):
+            if fit_progress.step(0, objective=objective):
                 break
-            state = learn.maximise(posterior, state[0])
-        self._keep(learn.family, *state)
+            if step and objective - self.curve_[-2] < self.tol * abs(objective):
+                break
+            state = em.maximise(posterior, state[0])
+        self._set_parameters(em.family, *state)
         if self.supervision == "mmu":
-            self._name_parts(bags)
+            self._assign_parts(bags)
+        self.classes_ = list(bags.classes)
         return self
 
-    def _best_start(self, learn: _Learner) -> tuple[dict[str, Array], Array]:
-        """The deliberate start (every segment spread over what its tags allow) and random ones, each tried briefly."""
-        rng = np.random.default_rng(self.seed)
+    def _check_parameters(self) -> None:
+        self._check_choice("components", *FAMILIES)
+        self._check_choice("supervision", "tags", "mm", "mmu")
+        self._check_number("n_components", at_least=1, whole=True)
+        if self.pca is not None:
+            self._check_number("pca", at_least=1, whole=True)
+        self._check_number("restarts", at_least=0, whole=True)
+        self._check_number("max_iter", at_least=1, whole=True)
+        self._check_number("tol", at_least=0)
+        self._check_number("leak", at_least=0, below=1)
+
+    def _best_start(self, em: _EM, seed: int) -> tuple[dict[str, Array], Array]:
+        """Return the best of the regular start (all classes that the tags allow alike) and the random ones."""
+        rng = np.random.default_rng(seed)
         best: tuple[float, tuple[dict[str, Array], Array]] | None = None
         for start in range(self.restarts + 1):
-            state = learn.maximise(learn.start(rng if start else None), None)
+            state = em.maximise(em.start(rng if start else None), None)
             for _ in range(_TRIAL_STEPS):
-                posterior, objective = learn.responsibilities(*state)
-                state = learn.maximise(posterior, state[0])
+                posterior, objective = em.responsibilities(*state)
+                state = em.maximise(posterior, state[0])
             if best is None or objective > best[0]:
                 best = objective, state
         assert best is not None
         return best[1]
 
-    def _impossible(self, bags: BagSet) -> bool:
-        return bool((bags.tags < 0).all(axis=1).any())
-
-    def _keep(self, family: Family, parameters: dict[str, Array], weights: Array) -> None:
+    def _set_parameters(self, family: Family, parameters: dict[str, Array], weights: Array) -> None:
         self.weights_ = weights
         for name, value in parameters.items():
             setattr(self, f"{name}_", value)
@@ -140,7 +173,7 @@ class MIMM(Model):
         return {name: getattr(self, f"{name}_") for name in names if hasattr(self, f"{name}_")}
 
     def _reduce(self, X: Array, *, fit: bool = False) -> Array:
-        """Standardise (Gaussian families), then project on the principal components if wanted."""
+        """Standardise (Gaussian families), then project on the principal components if `pca` is set."""
         if not self.components.startswith("gaussian"):
             return X
         if fit:
@@ -156,26 +189,26 @@ class MIMM(Model):
             self.basis_ = np.linalg.svd(Z, full_matrices=False)[2][: self.pca].T
         return Z @ self.basis_
 
-    def _name_parts(self, bags: BagSet) -> None:
-        """MMU: give each class the part of the mixture with the least weight in bags tagged as not having it."""
+    def _assign_parts(self, bags: BagSet) -> None:
+        """Assign to each class the part of the mixture with the least weight in bags without that tag (MMU)."""
         from scipy.optimize import linear_sum_assignment
 
         parts = np.exp(self._log_joint(bags.X))
         parts /= parts.sum(axis=1, keepdims=True)
         absent = np.repeat(bags.tags < 0, np.diff(bags.offsets), axis=0).astype(float)
-        broken = absent.T @ parts
+        violations = absent.T @ parts
         if self.background:
-            broken = np.concatenate([broken, np.zeros((1, parts.shape[1]))])
-        _, part_of = linear_sum_assignment(broken)
+            violations = np.concatenate([violations, np.zeros((1, parts.shape[1]))])
+        _, part_of = linear_sum_assignment(violations)
         order = (part_of[:, None] * self.n_components + np.arange(self.n_components)).ravel()
         self.weights_ = self.weights_[order]
         for name, value in self._parameters().items():
             setattr(self, f"{name}_", value[order])
 
-    # answering
+    # predict
 
     def _log_joint(self, X: Array) -> Array:
-        """(N, C) log(pi_c f_c(x)), the components of a class summed."""
+        """Return (N, C) log(pi_c f_c(x)), summed over the components of each class."""
         Z = self._reduce(X)
         family = make_family(self.components, self.n_values_)
         log_parts = family.log_density(family.statistics(Z), self._parameters()) + _log(self.weights_)
@@ -191,14 +224,14 @@ class MIMM(Model):
         return bag_posterior(log_joint, bags.offsets, bags.tags, bags.labels, leak=self.leak).probabilities
 
     def predict_tags(self, bags: BagSet) -> Array:
-        """1 - prod_i P(z_i is not c), the paper's bag posterior (section 3)."""
+        """Return (B, C) 1 - prod_i P(z_i is not c), the paper's bag posterior (section 3)."""
         return tag_probabilities(self.predict_proba(bags.X), bags.offsets, len(self.classes_), self.leak)
 
 
-class _Learner:
-    """One data set under one choice of components: the two steps of EM, and where to start."""
+class _EM:
+    """The two steps of EM for one data set and one family of components, and its starts."""
 
-    def __init__(self, model: MIMM, bags: BagSet, X: Array) -> None:
+    def __init__(self, model: MIMM, bags: BagSet, X: Array, seed: int) -> None:
         self.leak, self.n_components = model.leak, model.n_components
         self.n_classes = bags.n_classes + model.background
         self.family: Family = make_family(model.components)
@@ -210,9 +243,9 @@ class _Learner:
             "mmu": np.zeros_like(bags.tags),
         }[model.supervision]
         self.bags = bags.replace(tags=tags)
-        self.rng = np.random.default_rng(model.seed)
+        self.rng = np.random.default_rng(seed)
 
-    def can_go_on_from(self, earlier: MIMM) -> bool:
+    def can_continue(self, earlier: MIMM) -> bool:
         expected = self.n_classes * self.n_components
         return (
             earlier.classes_ == self.bags.classes
@@ -222,7 +255,7 @@ class _Learner:
         )
 
     def start(self, rng: np.random.Generator | None) -> Array:
-        """Responsibilities to begin with: all that the tags allow alike, or at random."""
+        """Return (N, K) first responsibilities: all classes that the tags allow alike, or random ones."""
         shape = self.bags.n_segments, self.n_classes
         log_prior = np.zeros(shape) if rng is None else 2.0 * rng.standard_normal(shape)
         classes = self._posterior(log_prior)[0]
@@ -232,7 +265,7 @@ class _Learner:
         return (classes[:, :, None] * parts).reshape(len(classes), -1)
 
     def responsibilities(self, parameters: dict[str, Array], weights: Array) -> tuple[Array, float]:
-        """E-step: (N, K) posterior of every component, and the objective at these parameters."""
+        """Return the (N, K) posterior of every component, and the objective at these parameters (E-step)."""
         log_parts = self.family.log_density(self.statistics, parameters) + _log(weights)
         log_parts = log_parts.reshape(len(log_parts), self.n_classes, self.n_components)
         log_joint = logsumexp(log_parts, axis=2)
@@ -243,7 +276,7 @@ class _Learner:
         return posterior, log_likelihood + self.family.log_prior(parameters)
 
     def maximise(self, posterior: Array, before: dict[str, Array] | None) -> tuple[dict[str, Array], Array]:
-        """M-step: the parameters, and pi as each component's share of the segments."""
+        """Return the parameters, and pi as each component's share of the segments (M-step)."""
         total = posterior.sum(axis=0)
         return self.family.maximise(self.statistics, posterior, before), total / total.sum()
 

@@ -1,8 +1,8 @@
-"""The densities a multi-instance mixture is made of (Foulds and Smyth 2011, section 4.2).
+"""Component densities of multi-instance mixture models (Foulds and Smyth 2011, section 4.2).
 
-A family turns segments into sufficient statistics once, then answers two questions for all components together: the
-log density of every segment (E-step) and the parameters that maximise the weighted log density plus the log prior
-(M-step). Missing values are NaN and are integrated out: a component sees only what was measured.
+A family computes the sufficient statistics of all segments once. From them it computes, for all components together,
+the log density of every segment (E-step) and the parameters that maximise the weighted log density plus the log prior
+(M-step). Missing values are NaN and are integrated out: a component depends only on what was measured.
 """
 
 from __future__ import annotations
@@ -18,36 +18,35 @@ from miml_core.errors import BagtagError
 Array = NDArray[np.float64]
 _LOG_TAU = np.log(2 * np.pi)
 _SHRINKAGE = 0.01  # kappa_P of Fraley and Raftery (2007): the prior mean counts as a hundredth of a segment
-_PSEUDO_COUNT = 1.0  # one imagined observation a cell of a categorical component
+_PSEUDO_COUNT = 1.0  # pseudo-observations per cell of a categorical component
+
+FAMILIES = ("gaussian-diag", "gaussian-full", "bernoulli", "multinomial", "markov")
 
 
 class Family(Protocol):
-    """What the mixture asks of a kind of component; parameters are a dict of arrays, one row a component."""
+    """Interface of a family of components; parameters are a dict of arrays with one row per component."""
 
     def learn_prior(self, X: Array, n_components: int) -> None:
-        """Set the prior, and what else depends on the data as a whole, for a mixture of so many components."""
+        """Set the prior, and whatever depends on the data as a whole, for a mixture of `n_components`."""
 
     def log_density(self, X: Array, parameters: dict[str, Array]) -> Array:
-        """(N, K) log density of every segment under every component."""
+        """Return the (N, K) log density of every segment under every component."""
 
     def maximise(self, X: Array, weights: Array, before: dict[str, Array] | None) -> dict[str, Array]:
-        """Parameters that maximise the expected log density with weights (N, K), plus the log prior."""
+        """Return the parameters that maximise the log density with (N, K) weights, plus the log prior."""
 
     def log_prior(self, parameters: dict[str, Array]) -> float:
-        """Log prior density of the parameters, up to a constant."""
+        """Return the log prior density of the parameters, up to a constant."""
 
     def statistics(self, X: Array) -> Array:
-        """What the other methods take for segments: themselves, or what there is to count in them."""
+        """Return the (N, S) sufficient statistics that the other methods take as X."""
 
 
 def make_family(name: str, n_values: int = 0) -> Gaussian | Categorical:
-    """The family by name; `n_values` is the number of categories or states, for those that count."""
+    """Return a family by its name; `n_values` is the number of categories or states of a discrete one."""
     if name in ("gaussian-diag", "gaussian-full"):
         return Gaussian(full=name.endswith("full"))
-    if name in ("bernoulli", "multinomial", "markov"):
-        return Categorical(name, n_values)
-    known = "gaussian-diag, gaussian-full, bernoulli, multinomial or markov"
-    raise BagtagError(f"There are no components called {name!r}; choose {known}.")
+    return Categorical(name, n_values)
 
 
 class Gaussian:
@@ -117,7 +116,7 @@ class Gaussian:
         return {"mean": means, "covariance": covariances}
 
     def _complete(self, X: Array, w: Array, before: dict[str, Array] | None, k: int) -> tuple[Array, Array]:
-        """Missing values by their expectation given the measured ones, and the covariance that this leaves out."""
+        """Return X with missing values replaced by their expectation, and the covariance that this leaves out."""
         extra = np.zeros((X.shape[1], X.shape[1]))
         if not np.isnan(X).any():
             return X, extra
@@ -193,7 +192,7 @@ class Categorical:
 
 
 def _patterns(X: Array) -> list[tuple[NDArray[Any], NDArray[np.bool_]]]:
-    """Rows that miss the same features, with a mask of those that are seen."""
+    """Return the rows that lack the same features, with a mask of the features that they have."""
     seen = ~np.isnan(X)
     if seen.all():
         return [(np.arange(len(X)), np.ones(X.shape[1], dtype=bool))]

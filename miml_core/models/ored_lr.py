@@ -1,77 +1,91 @@
 """ORed logistic regression: Pham, Raich and Fern, "Dynamic Programming for Instance Annotation in Multi-instance
-Multi-label Learning" (2015).
+Multi-label Learning" (2015). Numbers in brackets are the paper's equations.
 
-Every segment has one hidden label, drawn from a multinomial logistic regression on its features (eq. 1); a bag's tags
-are the union of its segments' labels (eq. 2). The weights maximise the likelihood of the tags with the labels summed
-out (eq. 6), less an L2 penalty. Three things are added to the paper's model, all off by default: a background class,
-tags without a segment (leak), and segments whose label a person gave; `posterior.py` says how they stay exact.
+**The model (3.1).** The label y_i of segment i follows a multinomial logistic regression on its features x_i, and the
+tags Y of a bag are the union of the labels of its segments:
+
+    p(y_i = c | x_i, w) = exp(w_c' x_i) / sum_k exp(w_k' x_i)            (1)
+    Y = union_i y_i                                                      (2)
+
+**Maximum likelihood (3.2).** Only the tags are observed. The weights maximise
+
+    l(w) = sum_b log sum_{y: union y_i = Y_b} prod_i p(y_i | x_i, w)     (6)
+
+minus the L2 penalty alpha / 2 |w|^2 (`ored_lr_likelihood.py`).
+
+**Expectation maximisation (4.2).** The labels are the hidden variables. The surrogate for current weights w' is
+
+    g(w, w') = sum_i [sum_c q_i(c) w_c' x_i - log sum_c exp(w_c' x_i)]   (10)
+
+* E-step (4.2.1 to 4.2.3): q_i(c) = p(y_i = c | Y, X, w') (11), by dynamic programming over the subsets of Y
+  (`posterior.py`).
+* M-step (4.2.4): a gradient step on g with backtracking (21); the gradient is
+  sum_i [q_i(c) - p(y_i = c | x_i, w)] x_i (22).
+
+This is `solver="em"`. At w = w' the gradient (22) is also that of l(w), so that the default solver, L-BFGS, maximises
+l(w) directly with one E-step per evaluation (`ored_lr_solvers.py`).
+
+**Kernel (4.3).** The features are replaced by similarities k(x) to a dictionary of segments (24, 25): `_design_matrix`.
+
+**Prediction (5).** Inductive (26): `predict_proba`; transductive (27): `annotate`; tags (28): `predict_tags`.
+
+Three extensions of the paper's model are off by default: a background class, tags without a segment (leak), and
+segments whose label a person gave; the E-step stays exact (`posterior.py`). `ored_lr_start.py` and `ored_lr_alpha.py`
+find the first weights and the penalty.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 
-from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
-from miml_core.errors import BagtagError
-from miml_core.models.background import background_share, background_shift, lower_background
-from miml_core.models.base import Model, Progress
-from miml_core.models.calibration import log_softmax
-from miml_core.models.candidates import candidate_shares
+from miml_core.bags import UNKNOWN, BagSet
+from miml_core.models.background import background_shift, lower_background
+from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.feature_maps import RandomFourier, RBFDictionary, Standardise, kernel_delta, pack, unpack
-from miml_core.models.ored_lr_alpha import choose_alpha
-from miml_core.models.ored_lr_solvers import (
-    SOLVERS,
+from miml_core.models.fit_progress import FitProgress, Progress
+from miml_core.models.ored_lr_likelihood import (
     CandidateLikelihood,
     MarginalLikelihood,
-    Whitening,
-    climb_lbfgs,
     merge_background,
     spread_background,
 )
-from miml_core.models.ored_lr_talk import CHOOSING, FITTING, STARTING, Talk
-from miml_core.posterior import (
-    bag_posterior,
-    posterior_cost,
-    refuse_impossible_bags,
-    tag_probabilities,
-    training_posterior,
-)
+from miml_core.models.ored_lr_solvers import SOLVERS, Whitening, maximise_lbfgs
+from miml_core.models.ored_lr_start import FITTING, PHASES, Start, find_start, informative_bags, report_iteration
+from miml_core.posterior import bag_posterior, refuse_impossible_bags, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
 
-_START_ALPHA, _START_BAGS = 10.0, 2000
-_CANDIDATE_BACKGROUND = 3.0
 _KERNEL_GAIN = 4.0
-"""Size of the kernel's features, which have norm 1, beside standardised ones, of norm sqrt(d): what one alpha suits."""
+"""Factor of the kernel's features, which have norm 1, so that one alpha suits them and standardised features."""
 
 
 class ORedLR(Model):
-    """Multinomial logistic regression whose labels are hidden and whose bags' tags are their union.
+    """Fit a logistic regression of segments to bags whose tags are the union of their segments' labels.
 
     Parameters
     ----------
     alpha : float or "auto"
-        Strength of the L2 penalty alpha / 2 |w|^2 on standardised features; "auto" takes the one under which
+        Strength of the L2 penalty alpha / 2 |w|^2 on standardised features; "auto" chooses the value under which
         held-out bags are most likely.
     background : bool
         Whether a segment may be none of the classes.
     background_kinds : int
-        Kinds of background, each with its own weights: wind, rain and insects have little in common. Their
-        probabilities are added up wherever the model answers.
+        Number of kinds of background, each with its own weights: wind, rain and insects have little in common. The
+        predicted probabilities of all kinds are summed.
     most_background : float or "auto"
-        Largest share of the segments of tagged bags that `annotate` leaves to the background; "auto" is the share that
-        the tags show (`background.py`). Labels that people gave move it towards the share they show.
+        Largest share of the segments of tagged bags that `annotate` assigns to the background; "auto" is the share that
+        the tags support (`background.py`). Labels that people gave move it towards the share among these labels.
     leak : float
         Probability that a tag is true although no segment of it was found.
     kernel : None, "rbf" or "rff"
-        Beside the features themselves: their similarity to a dictionary of segments (4.3, eq. 24), or random Fourier
-        features of the same kernel.
+        Features in addition to the given ones: their similarity to a dictionary of segments (4.3, eq. 24), or random
+        Fourier features of the same kernel.
     dictionary_share : float
-        Share of the training segments that make the dictionary of "rbf" (6.6.3).
+        Share of the training segments in the dictionary of "rbf" (6.6.3).
     fourier_features : int
         Number of features of "rff".
     width : float or "auto"
@@ -79,22 +93,38 @@ class ORedLR(Model):
     solver : "lbfgs", "em" or "stochastic"
         Quasi-Newton on the likelihood; the paper's generalised EM (4.2); its stochastic form (6.6.2).
     prune : float
-        Share of the bags left out of training, the costliest first (6.6.1).
-    max_iterations, tolerance : int, float
-        A fit ends when a step gains less than this share of the objective.
-    seed : int
+        Share of the bags left out of training, those that cost most first (6.6.1).
+    max_iter : int
+        Maximum number of iterations of the solver.
+    tol : float
+        The fit ends when an iteration raises the objective by less than this share.
+    random_state : int, Generator, RandomState or None
+        An integer gives the same fit each time.
 
     Attributes
     ----------
-    weights_ : (D + 1, K)
-        What makes the tags likeliest. The last row is the bias, the last columns the background if there is one.
-    segment_weights_ : (D + 1, K)
-        What tells the classes apart: the same, unless the background held more than it had earned.
+    weights_ : (D + 1, K) float
+        The weights that maximise the likelihood of the tags. The last row is the bias; the columns after the classes
+        are the kinds of background.
+    segment_weights_ : (D + 1, K) float
+        The weights that separate the classes: the same, unless the background had too many segments.
     alpha_ : float
-    curve_ : (iterations,)
-        The objective after each iteration of the final fit.
+    curve_ : (iterations,) float
+        Objective after each iteration of the final fit.
     background_share_ : float
-        What the tags show of the background's share in tagged bags.
+        Share of the background in tagged bags that the tags support.
+
+    Examples
+    --------
+    A wren sings in the first recording, together with a robin, and in the third:
+
+    >>> from miml_core import BagSet
+    >>> bags = BagSet([[0.0], [5.0], [5.2], [0.1]], [0, 2, 3, 4], [[1, 1], [-1, 1], [1, -1]], ["wren", "robin"])
+    >>> model = ORedLR(alpha=0.1).fit(bags)
+    >>> model.annotate(bags).argmax(axis=1)
+    array([0, 1, 1, 0])
+    >>> model.predict_proba([[0.2], [4.9]]).argmax(axis=1)
+    array([0, 1])
     """
 
     name: ClassVar[str] = "ored-lr"
@@ -122,9 +152,9 @@ class ORedLR(Model):
         width: float | str = "auto",
         solver: str = "lbfgs",
         prune: float = 0.0,
-        max_iterations: int = 300,
-        tolerance: float = 1e-5,
-        seed: int = 0,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        random_state: RandomState = 0,
     ) -> None:
         self.alpha = alpha
         self.background = background
@@ -137,173 +167,122 @@ class ORedLR(Model):
         self.width = width
         self.solver = solver
         self.prune = prune
-        self.max_iterations = max_iterations
-        self.tolerance = tolerance
-        self.seed = seed
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
 
-    # learning
+    def _check_parameters(self) -> None:
+        self._check_choice("kernel", None, "rbf", "rff")
+        self._check_choice("solver", *SOLVERS)
+        self._check_number("alpha", at_least=0, also="auto")
+        self._check_number("background_kinds", at_least=1, whole=True)
+        self._check_number("most_background", at_least=0, at_most=1, also="auto")
+        self._check_number("leak", at_least=0, below=1)
+        self._check_number("dictionary_share", above=0, at_most=1)
+        self._check_number("fourier_features", at_least=1, whole=True)
+        self._check_number("width", above=0, also="auto")
+        self._check_number("prune", at_least=0, below=1)
+        self._check_number("max_iter", at_least=1, whole=True)
+        self._check_number("tol", at_least=0)
+
+    # maximum likelihood (3.2, 4.2)
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
-        """Maximise the penalised likelihood of tags and labels.
+        """Maximise the penalised likelihood of tags and labels (eq. 6).
 
-        `warm_start` is an earlier fit: its weights, scales and alpha are gone on from when the bags are much the same.
+        The fit continues from the weights, scales and alpha of a `warm_start` if its bags are much the same.
         """
-        self._check_parameters()
+        seed = draw_seed(self.random_state)
+        earlier = self._usable(self._begin_fit(warm_start), bags)
         refuse_impossible_bags(bags, background=self.background, leak=self.leak)
-        learnable = self._learnable(bags)
-        earlier = self._usable(warm_start, bags)
-        self.maps_ = self._fit_maps(bags.X) if earlier is None else earlier.maps_
-        Z = self._see(learnable.X)
-        talk = Talk(progress)
-        if earlier is None:
-            alpha, W = self._start(Z, learnable, talk)
-        else:
-            alpha = earlier.alpha_ if self.alpha == "auto" else float(self.alpha)
-            W = earlier._weights_for(bags.classes)
-            self.background_share_ = earlier.background_share_
-        objective = MarginalLikelihood(Z, learnable, leak=self.leak, alpha=alpha)
+        training = informative_bags(bags, background=self.background, prune=self.prune)
+        self.maps_ = self._fit_maps(bags.X, seed) if earlier is None else earlier.maps_
+        Z = self._design_matrix(training.X)
+        fit_progress = FitProgress(progress, PHASES)
+        start = self._start(Z, training, earlier, seed, fit_progress)
+        curve: list[float] = []
+
+        def report(value: float) -> bool:
+            curve.append(value)
+            return report_iteration(fit_progress, FITTING, value, start.alpha)
+
+        likelihood = MarginalLikelihood(Z, training, leak=self.leak, alpha=start.alpha)
         self.weights_ = SOLVERS[self.solver](
-            objective,
-            W,
-            Whitening(objective, W).scale(alpha),
-            max_iterations=self.max_iterations,
-            tolerance=self.tolerance,
-            report=lambda objective: talk(FITTING, objective, alpha),
-            seed=self.seed,
+            likelihood,
+            start.weights,
+            Whitening(likelihood, start.weights).scale(start.alpha),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            report=report,
+            seed=seed,
         )
-        self.alpha_ = alpha
-        self.curve_ = np.array(talk.curves[FITTING])
-        self.classes_ = list(bags.classes)
-        self.n_features_ = bags.X.shape[1]
-        self.evidence_ = _evidence(bags)
+        self.alpha_, self.background_share_ = start.alpha, start.background_share
+        self.curve_, self.evidence_ = np.array(curve), _count_evidence(bags)
+        self.classes_, self.n_features_ = list(bags.classes), bags.X.shape[1]
         self.segment_weights_, self.background_shift_ = self.weights_, 0.0
         if self.background:
-            self._lower_background(Z, learnable, bags)
+            self._limit_background(Z, training, bags)
         return self
 
-    def _lower_background(self, Z: Array, learnable: BagSet, bags: BagSet) -> None:
-        """Leave to the background no more than it has earned, and learn once more what the segments it gives up are."""
+    def _start(
+        self, Z: Array, bags: BagSet, earlier: ORedLR | None, seed: int, fit_progress: FitProgress
+    ) -> Start:
+        """Return the weights and alpha of the earlier fit, or find them."""
+        alpha = None if self.alpha == "auto" else float(self.alpha)
+        if earlier is not None:
+            known = earlier.alpha_ if alpha is None else alpha
+            return Start(known, earlier._weights_for(bags.classes), earlier.background_share_)
+        kinds = self.background_kinds if self.background else 0
+        return find_start(
+            Z, bags, alpha=alpha, leak=self.leak, background_kinds=kinds, seed=seed, fit_progress=fit_progress
+        )
+
+    def _limit_background(self, Z: Array, training: BagSet, bags: BagSet) -> None:
+        """Limit the background to its share in tagged bags, and learn the classes of the segments it gives up."""
         most = self.background_share_ if self.most_background == "auto" else float(self.most_background)
-        shift = background_shift(self._log_prior(bags.X), bags, leak=self.leak, most=most)
+        shift = background_shift(self._log_prior(self.segment_weights_, bags.X), bags, leak=self.leak, most=most)
         if shift > 0:
-            self.segment_weights_ = self._relearn_below(shift, Z, learnable)
-            shift = background_shift(self._log_prior(bags.X), bags, leak=self.leak, most=most)
+            self.segment_weights_ = self._relearn_segments(shift, Z, training)
+            shift = background_shift(self._log_prior(self.segment_weights_, bags.X), bags, leak=self.leak, most=most)
         self.background_shift_ = shift
 
-    def _relearn_below(self, shift: float, Z: Array, bags: BagSet) -> Array:
-        """The weights after one round of EM (eqs. 11, 22) with the background's odds lowered.
+    def _relearn_segments(self, shift: float, Z: Array, bags: BagSet) -> Array:
+        """Return the weights after one round of EM (eqs. 11, 22) with the background's log odds lowered by `shift`.
 
-        The classes were learnt from the few segments that it had left them.
+        Before, the classes were learnt only from the few segments that the background had left to them.
         """
-        log_prior = log_softmax(Z @ self.weights_)
+        log_prior = log_softmax(Z @ self.weights_, axis=1)
         log_prior[:, bags.n_classes :] -= shift
         merged = merge_background(log_prior, bags.n_classes)
-        seen = training_posterior(merged, bags, leak=self.leak).probabilities
-        labels = CandidateLikelihood(Z, bags, spread_background(seen, log_prior, merged), alpha=self.alpha_)
-        return climb_lbfgs(
-            labels,
-            self.weights_,
-            Whitening(labels, self.weights_).scale(self.alpha_),
-            max_iterations=100,
-            tolerance=1e-4,
-            report=lambda value: False,
-        )
+        posterior = training_posterior(merged, bags, leak=self.leak).probabilities
+        surrogate = CandidateLikelihood(Z, bags, spread_background(posterior, log_prior, merged), alpha=self.alpha_)
+        scale = Whitening(surrogate, self.weights_).scale(self.alpha_)
+        return maximise_lbfgs(surrogate, self.weights_, scale, max_iter=100, tol=1e-4, report=lambda value: False)
 
-    def _start(self, Z: Array, bags: BagSet, talk: Talk) -> tuple[float, Array]:
-        """Where a cold fit starts: candidate labels, then the tags under a strong penalty, then the alpha asked for.
+    # warm start
 
-        With a background class the likelihood has several peaks. Started from nothing, a fit ends on a lower one as
-        often as not (six points of accuracy on the HJA data); from candidate labels of which a good part are
-        background, every fit tried reached the same, highest one. Only then is the background split into its kinds.
-        Of very many bags a sample shows the way: what it costs to start does not grow for ever.
-        """
-        if bags.n_bags > _START_BAGS:
-            sample = np.sort(np.random.default_rng(self.seed).permutation(bags.n_bags)[:_START_BAGS])
-            Z, bags = Z[bags.rows_of(sample)], bags[sample]
-        candidates = candidate_shares(bags, background=_CANDIDATE_BACKGROUND if self.background else 0.0)
-        W = np.zeros((Z.shape[1], candidates.shape[1]))
-        for objective in (
-            CandidateLikelihood(Z, bags, candidates, alpha=_START_ALPHA),
-            MarginalLikelihood(Z, bags, leak=self.leak, alpha=_START_ALPHA),
-        ):
-            W = climb_lbfgs(
-                objective,
-                W,
-                Whitening(objective, W).scale(_START_ALPHA),
-                max_iterations=100,
-                tolerance=1e-4,
-                report=lambda value: talk(STARTING, value, _START_ALPHA),
-            )
-        given = None if self.alpha == "auto" else float(self.alpha)
-        self.background_share_ = 0.0
-        if given is not None and not self.background:
-            return given, W
-        chosen = choose_alpha(
-            Z,
-            bags,
-            W,
-            Whitening(objective, W),
-            leak=self.leak,
-            seed=self.seed,
-            report=partial(talk, CHOOSING),
-            given=given,
-        )
-        if not self.background:
-            return chosen.alpha, chosen.weights
-        self.background_share_ = background_share(chosen.held_out, bags, leak=self.leak)
-        return chosen.alpha, self._split_background(chosen.weights, bags.n_classes)
-
-    def _split_background(self, W: Array, n_classes: int) -> Array:
-        """The background column as several that sum to it, moved apart a little, so that each can become its own."""
-        apart = np.random.default_rng(self.seed).normal(scale=0.3, size=(len(W) - 1, self.background_kinds))
-        kinds = np.repeat(W[:, n_classes:], self.background_kinds, axis=1)
-        kinds[:-1] += apart - apart.mean(axis=1, keepdims=True)
-        kinds[-1] -= np.log(self.background_kinds)
-        return np.concatenate([W[:, :n_classes], kinds], axis=1)
-
-    def _learnable(self, bags: BagSet) -> BagSet:
-        """What there is to learn from: bags of which something is known, less the pruned.
-
-        Without a background class, a segment said to be background says nothing, and is left out.
-        """
-        keep = np.ones(bags.n_segments, bool) if self.background else bags.labels != BACKGROUND
-        known = (bags.tags != 0).any(axis=1)
-        known[bags.bag_of[keep & (bags.labels != UNKNOWN)]] = True
-        keep &= known[bags.bag_of]
-        sizes = np.bincount(bags.bag_of[keep], minlength=bags.n_bags)
-        if not keep.any():
-            raise BagtagError("No bag has a tag or a label yet; tag some bags first.")
-        order = np.argsort(posterior_cost(bags.offsets, bags.tags), kind="stable")
-        order = order[sizes[order] > 0]
-        chosen = np.sort(order[: max(1, round((1 - self.prune) * len(order)))])
-        keep &= np.isin(bags.bag_of, chosen)
-        offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
-        return BagSet(bags.X[keep], offsets, bags.tags[chosen], bags.classes, bags.labels[keep])
-
-    def _usable(self, warm_start: Model | None, bags: BagSet) -> ORedLR | None:
-        """The earlier fit, if it is one of the same kind on much the same bags."""
-        if not isinstance(warm_start, ORedLR) or not hasattr(warm_start, "weights_"):
+    def _usable(self, earlier: Model | None, bags: BagSet) -> ORedLR | None:
+        """Return the earlier fit if it has the same features and much the same bags."""
+        if not isinstance(earlier, ORedLR) or earlier.n_features_ != bags.X.shape[1]:
             return None
         shape = ("background", "background_kinds", "kernel", "dictionary_share", "fourier_features", "width")
-        if any(getattr(self, name) != getattr(warm_start, name) for name in shape):
+        if any(getattr(self, name) != getattr(earlier, name) for name in shape):
             return None
-        if warm_start.n_features_ != bags.X.shape[1]:
-            return None
-        before, now = warm_start.evidence_, _evidence(bags)
+        before, now = earlier.evidence_, _count_evidence(bags)
         grown = [max(now[key], 1) / max(before[key], 1) for key in ("segments", "tags")]
         corrected = abs(now["labels"] - before["labels"]) / now["segments"]
-        return warm_start if corrected < 0.1 and all(2 / 3 < ratio < 3 / 2 for ratio in grown) else None
+        return earlier if corrected < 0.1 and all(2 / 3 < ratio < 3 / 2 for ratio in grown) else None
 
     def _weights_for(self, classes: list[str]) -> Array:
-        """The weights with their columns by class name; a class that is new starts at zero."""
+        """Return the (D + 1, K) weights of other classes, by name; a new class starts at zero."""
         columns = {name: self.weights_[:, number] for number, name in enumerate(self.classes_)}
-        nothing = np.zeros(len(self.weights_))
-        wanted = [columns.get(name, nothing) for name in classes]
+        zero = np.zeros(len(self.weights_))
+        wanted = [columns.get(name, zero) for name in classes]
         return np.column_stack([*wanted, self.weights_[:, len(self.classes_) :]])
 
-    # what the model sees
+    # features and kernel (4.3)
 
-    def _fit_maps(self, X: Array) -> list[Any]:
+    def _fit_maps(self, X: Array, seed: int) -> list[Any]:
         maps: list[Any] = [Standardise.fit(X)]
         if self.kernel is None:
             return maps
@@ -311,64 +290,62 @@ class ORedLR(Model):
         delta = kernel_delta(Z, self.width)
         if self.kernel == "rbf":
             n_centres = max(1, round(self.dictionary_share * len(X)))
-            maps.append(RBFDictionary.fit(Z, n_centres=n_centres, delta=delta, seed=self.seed))
+            maps.append(RBFDictionary.fit(Z, n_centres=n_centres, delta=delta, seed=seed))
         else:
             n_pairs = max(1, self.fourier_features // 2)
-            maps.append(RandomFourier.fit(Z, n_pairs=n_pairs, gamma=1.0 / delta, seed=self.seed))
+            maps.append(RandomFourier.fit(Z, n_pairs=n_pairs, gamma=1.0 / delta, seed=seed))
         return maps
 
-    def _see(self, X: Array) -> Array:
-        """(N, D + 1): standardised features, the kernel's beside them, and 1 for the bias."""
+    def _design_matrix(self, X: Array) -> Array:
+        """Return (N, D + 1): standardised features, those of the kernel (eq. 24), and 1 for the bias."""
         parts = [self.maps_[0](X)]
         if self.kernel is not None:
             parts.append(_KERNEL_GAIN * self.maps_[1](parts[0]))
         return np.concatenate([*parts, np.ones((len(X), 1))], axis=1)
 
-    # answers
+    # prediction (5)
 
-    def _log_prior(self, X: Array) -> Array:
-        return self._log_prior_by(self.segment_weights_, X)
-
-    def _log_prior_by(self, weights: Array, X: Array) -> Array:
-        return merge_background(log_softmax(self._see(X) @ weights), len(self.classes_))
+    def _log_prior(self, weights: Array, X: Array) -> Array:
+        """Return (N, C) or (N, C + 1) log p(y | x, w) (eq. 1)."""
+        return merge_background(log_softmax(self._design_matrix(X) @ weights, axis=1), len(self.classes_))
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """p(y | x, w) of new segments, eq. 1; its arg max is the inductive prediction, eq. 26.
+        """Return p(y | x, w) of new segments (eq. 1); its arg max is the inductive prediction (eq. 26).
 
-        Whether a new segment is background is said by the weights that make tags likeliest: measured by tags of new
-        bags, they know it better. Which class it is otherwise is said by the weights learnt from more segments.
+        The probability of the background is that of `weights_`, which predict the tags of new bags better; the
+        probabilities of the classes given that it is none are those of `segment_weights_`, learnt from more segments.
         """
         X = self._check_features(X)
-        by_segments = self._log_prior(X)
+        by_segments = self._log_prior(self.segment_weights_, X)
         if not self.background:
             return np.exp(by_segments)
-        by_tags = self._log_prior_by(self.weights_, X)
+        by_tags = self._log_prior(self.weights_, X)
         n_classes = len(self.classes_)
-        classes = log_softmax(by_segments[:, :n_classes])
+        classes = log_softmax(by_segments[:, :n_classes], axis=1)
         classes += np.logaddexp.reduce(by_tags[:, :n_classes], axis=1, keepdims=True)
         return np.exp(np.concatenate([classes, by_tags[:, n_classes:]], axis=1))
 
     def annotate(self, bags: BagSet) -> Array:
-        """p(y | tags, labels, x, w), exact; its arg max is the transductive prediction, eq. 27.
+        """Return the exact p(y | tags, labels, X, w) (eq. 11); its arg max is the transductive prediction (eq. 27).
 
         Without a background class, a segment labelled `BACKGROUND` has a row of zeros.
         """
         self._check_bags(bags)
         refuse_impossible_bags(bags, background=self.background, leak=self.leak)
-        log_prior = self._log_prior(bags.X)
+        log_prior = self._log_prior(self.segment_weights_, bags.X)
         if self.background:
             log_prior = lower_background(log_prior, self.background_shift_)
         return bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=self.leak).probabilities
 
     def predict_tags(self, bags: BagSet) -> Array:
-        """Probability of each tag under the model: 1 - (1 - leak) prod_i (1 - p_i(c)).
+        """Return the probability of each tag under the model, 1 - (1 - leak) prod_i (1 - p_i(c)).
 
         The paper's rule (eq. 28) is the union of the segments' arg max, a set without probabilities.
         """
         self._check_bags(bags)
         return tag_probabilities(self.predict_proba(bags.X), bags.offsets, len(self.classes_), self.leak)
 
-    # files and checks
+    # files
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()
@@ -378,23 +355,9 @@ class ORedLR(Model):
         super()._restore({name: value for name, value in state.items() if not name.startswith("map")})
         self.maps_ = unpack(state, "map")
 
-    def _check_parameters(self) -> None:
-        if self.kernel not in (None, "rbf", "rff"):
-            raise BagtagError(f"The kernel must be None, 'rbf' or 'rff', not {self.kernel!r}.")
-        if self.solver not in SOLVERS:
-            raise BagtagError(f"The solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
-        if self.alpha != "auto" and not (isinstance(self.alpha, int | float) and self.alpha >= 0):
-            raise BagtagError(f"alpha must be 'auto' or a number of at least 0, not {self.alpha!r}.")
-        if self.most_background != "auto" and not (
-            isinstance(self.most_background, int | float) and 0 <= self.most_background <= 1
-        ):
-            raise BagtagError(f"most_background must be 'auto' or lie between 0 and 1, not {self.most_background!r}.")
-        if not 0 <= self.prune < 1:
-            raise BagtagError(f"prune must be at least 0 and below 1, not {self.prune}.")
 
-
-def _evidence(bags: BagSet) -> dict[str, int]:
-    """How much there is to learn from, to see later whether it has changed."""
+def _count_evidence(bags: BagSet) -> dict[str, int]:
+    """Return the numbers of segments, known tags and labels, to find later whether they have changed."""
     return {
         "segments": bags.n_segments,
         "tags": int((bags.tags != 0).sum()),

@@ -1,8 +1,8 @@
-"""Choosing the penalty alpha without instance labels: the alpha under which held-out bags are most likely.
+"""Choose the penalty alpha without instance labels: the alpha under which held-out bags are most likely.
 
-A few folds of bags; on each, a path from a strong penalty to weaker ones, every fit starting where the last one
-ended, until held-out likelihood falls. Alpha is the precision of a normal prior on the weights, so what is best does
-not depend much on the number of bags, and a sample of them will do.
+The bags are divided into a few folds. On each, a path of fits goes from a strong penalty to weaker ones, each fit
+starting from the last, until the held-out likelihood decreases. Alpha is the precision of a normal prior on the
+weights, so the best value does not depend much on the number of bags, and a sample of the bags is enough.
 """
 
 from __future__ import annotations
@@ -12,40 +12,35 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from miml_core.bags import BagSet
-from miml_core.models.calibration import log_softmax
-from miml_core.models.ored_lr_solvers import (
-    MarginalLikelihood,
-    Report,
-    Whitening,
-    climb_lbfgs,
-    merge_background,
-)
+from miml_core.models.ored_lr_likelihood import MarginalLikelihood, merge_background
+from miml_core.models.ored_lr_solvers import Report, Whitening, maximise_lbfgs
 from miml_core.posterior import training_posterior
 
 Array = NDArray[np.float64]
 
-# Alphas are powers of ten: the path starts at 10 and goes down, or up when down is no better.
+# Alphas are powers of ten: the path starts at 10 and goes down, or up if a lower alpha is no better.
 FIRST, WEAKEST, STRONGEST = 1, -3, 3
 HELD_OUT_LEAK, HELD_OUT_NOISE = 1e-3, 0.02
-"""A held-out bag may have a tag that no training bag had, and a held-out segment may be like none of the training
-segments. With these two it is unlikely rather than impossible, and a few such bags do not decide alone."""
+"""A held-out bag may have a tag that no training bag has, and a held-out segment may resemble no training segment. With
+these two such a bag is unlikely but not impossible, so that a few of them do not decide the choice."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An alpha, weights near its optimum from which to start the final fit, and what held-out segments looked like."""
+    """An alpha, weights near its optimum to start the final fit from, and the log priors of held-out segments."""
 
     alpha: float
     weights: Array
     held_out: Array
-    """(N, C) or (N, C + 1): log p of every segment under a fit that has not seen its bag."""
+    """(N, C) or (N, C + 1): log p of every segment under a fit to the other folds."""
 
 
 @dataclass
 class _Fold:
-    """Bags to learn from, bags held out, and the weights learnt so far."""
+    """Training bags, held-out bags, and the current weights."""
 
     Z: Array
     bags: BagSet
@@ -55,19 +50,19 @@ class _Fold:
     share: float
     W: Array
 
-    def climb(self, alpha: float, leak: float, whitening: Whitening, report: Report) -> None:
+    def fit(self, alpha: float, leak: float, whitening: Whitening, report: Report) -> None:
         objective = MarginalLikelihood(self.Z, self.bags, leak=leak, alpha=alpha)
         scale = whitening.scale(alpha, self.share)
-        self.W = climb_lbfgs(objective, self.W, scale, max_iterations=100, tolerance=1e-4, report=report)
+        self.W = maximise_lbfgs(objective, self.W, scale, max_iter=100, tol=1e-4, report=report)
 
     def held_out_log_prior(self, W: Array) -> Array:
-        return merge_background(log_softmax(self.held_out_Z @ W), self.held_out.n_classes)
+        return merge_background(log_softmax(self.held_out_Z @ W, axis=1), self.held_out.n_classes)
 
     def held_out_log_likelihood(self, leak: float) -> float:
         bags, prior = self.held_out, np.exp(self.held_out_log_prior(self.W))
         log_prior = np.log((1 - HELD_OUT_NOISE) * prior + HELD_OUT_NOISE / prior.shape[1])
-        seen = training_posterior(log_prior, bags, leak=max(leak, HELD_OUT_LEAK))
-        return float(seen.log_likelihood.sum())
+        posterior = training_posterior(log_prior, bags, leak=max(leak, HELD_OUT_LEAK))
+        return float(posterior.log_likelihood.sum())
 
 
 def choose_alpha(
@@ -81,20 +76,33 @@ def choose_alpha(
     report: Callable[[float, float], bool],
     given: float | None = None,
 ) -> Choice:
-    """The best alpha, or the one `given`, tried on held-out bags.
+    """Choose the alpha under which held-out bags are most likely, or fit the folds with the alpha `given`.
 
-    `report(objective, alpha)` is called once an iteration; a true answer ends the search.
+    Parameters
+    ----------
+    Z : (N, D) float
+        Design matrix.
+    bags : BagSet
+    start : (D, K) float
+        The first weights of every fold.
+    whitening : Whitening
+    leak : float
+    seed : int
+        Determines the folds.
+    report : callable
+        Called as `report(objective, alpha)` once per iteration; if it returns True, the search ends.
+    given : float, optional
     """
     folds = _make_folds(Z, bags, start, seed)
     if given is not None:
         for fold in folds:
-            fold.climb(given, leak, whitening, lambda objective: report(objective, given))
+            fold.fit(given, leak, whitening, lambda objective: report(objective, given))
         return _choice(given, folds, [fold.W for fold in folds])
     scores: dict[int, float] = {}
     stopped = False
 
     def improves(k: int) -> bool:
-        """Move every fold on to alpha number k; whether held-out bags became more likely."""
+        """Fit every fold with 10**k; returns whether held-out bags became more likely."""
         nonlocal stopped
 
         def each(objective: float) -> bool:
@@ -105,28 +113,28 @@ def choose_alpha(
         best_so_far = max(scores.values(), default=-np.inf)
         scores[k] = 0.0
         for fold in folds:
-            fold.climb(_alpha(k), leak, whitening, each)
+            fold.fit(_alpha(k), leak, whitening, each)
             scores[k] += fold.held_out_log_likelihood(leak)
         return scores[k] > best_so_far
 
     improves(FIRST)
     weights = [fold.W for fold in folds]
-    for down in (-1, 1):
-        k = FIRST + down
+    for direction in (-1, 1):
+        k = FIRST + direction
         while WEAKEST <= k <= STRONGEST and not stopped and improves(k):
             weights = [fold.W for fold in folds]
-            k += down
+            k += direction
         for fold, W in zip(folds, weights):
             fold.W = W
-        if FIRST + down in scores and scores[FIRST + down] > scores[FIRST]:
+        if FIRST + direction in scores and scores[FIRST + direction] > scores[FIRST]:
             break
     return _choice(_peak(scores), folds, weights)
 
 
 def _choice(alpha: float, folds: list[_Fold], weights: list[Array]) -> Choice:
     rows = np.concatenate([fold.held_out_rows for fold in folds])
-    seen = np.concatenate([fold.held_out_log_prior(W) for fold, W in zip(folds, weights)])
-    return Choice(alpha, np.mean(weights, axis=0), seen[np.argsort(rows)])
+    held_out = np.concatenate([fold.held_out_log_prior(W) for fold, W in zip(folds, weights)])
+    return Choice(alpha, np.mean(weights, axis=0), held_out[np.argsort(rows)])
 
 
 def _alpha(k: float) -> float:
@@ -134,7 +142,7 @@ def _alpha(k: float) -> float:
 
 
 def _peak(scores: dict[int, float]) -> float:
-    """Top of the parabola through the best alpha and its two neighbours, where it has both."""
+    """Return the maximum of the parabola through the best alpha and its two neighbours, if it has both."""
     best = max(scores, key=lambda k: scores[k])
     if best - 1 not in scores or best + 1 not in scores:
         return _alpha(best)

@@ -16,13 +16,13 @@ _MOST = {
     "burn_in": 1_000_000,
     "fourier_features": 20_000,
     "fourier_pairs": 20_000,
-    "iterations": 10_000,
+    "max_iter": 1_000_000,
     "m": 10_000,
     "n_components": 1_000,
     "n_inducing": 5_000,
     "n_samples": 10_000_000,
     "restarts": 1_000,
-    "seed": 2**32 - 1,
+    "random_state": 2**32 - 1,
 }
 _MOST_OTHERWISE = 100_000
 """Of a whole number: a larger one is no setting but a way to take all memory, or to work for ever."""
@@ -53,6 +53,7 @@ def make_model(name: Any, params: Any) -> Model:
     kind = MODELS[name]
     known = [parameter for parameter in inspect.signature(kind.__init__).parameters if parameter != "self"]
     hints = typing.get_type_hints(kind.__init__)
+    params = kind.current_names(params)
     for parameter, value in params.items():
         if parameter not in known:
             raise BagtagError(f"The model {name!r} has no parameter {_short(parameter)}; it has {', '.join(known)}.")

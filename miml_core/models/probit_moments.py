@@ -1,9 +1,9 @@
-"""Means of normal variables under what a bag's tag says of their signs (Wang and Pinar 2019, eqs. 20-23).
+"""Means of normal variables given what a bag's tag implies for their signs (Wang and Pinar 2019, eqs. 20-23).
 
 A segment i has m_i ~ N(mu_i, 1) and carries the class if m_i > 0. In a negative bag every m_i < 0; in a positive bag
 not all of them are. Everything is computed from logarithms of the normal distribution function: a positive bag of
-hundreds of near-certain negatives has a probability far below the smallest float, and must still say which of its
-segments is the least unlikely.
+hundreds of near-certain negatives has a probability far below the smallest float, and the least unlikely segment must
+still be found.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 FREE, NEGATIVE, POSITIVE, IN_POSITIVE_BAG = 0, 1, 2, 3
-"""What is known of a segment's sign: nothing; below zero; above zero; not all free ones of its bag are below zero."""
+"""What is known of a segment's sign: nothing; below zero; above zero; not all such segments of a bag are negative."""
 
 _HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
 _SMALL = -18.0  # log: below this, 1 - prod(1 - p) is sum(p) to the last digit
 
 
 def log_positive_bag(mu: NDArray[np.float64], open_rows: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray:
-    """log Z of eq. 23: log probability that a bag has a positive among its open rows; (B, C) from (N, C)."""
+    """Return (B, C) log Z of eq. 23: the log probability that a bag has a positive among its open rows."""
     log_negative = np.where(open_rows, log_ndtr(-mu), 0.0)
     log_positive = np.where(open_rows, log_ndtr(mu), -np.inf)
     log_none = np.add.reduceat(log_negative, offsets[:-1], axis=0)
@@ -37,7 +37,7 @@ def log_positive_bag(mu: NDArray[np.float64], open_rows: NDArray[np.bool_], offs
 def expected_m(
     mu: NDArray[np.float64], known: NDArray[np.int8], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], float]:
-    """E[m] (N, C) under Q(M) of eq. 16, and the sum over bags of log Z, the data term of the ELBO."""
+    """Return (N, C) E[m] under Q(M) of eq. 16, and the sum over bags of log Z, the data term of the ELBO."""
     log_below, log_above, log_density = log_ndtr(-mu), log_ndtr(mu), -0.5 * mu**2 - _HALF_LOG_TAU
     below = mu - np.exp(log_density - log_below)  # S(mu), eq. 22
     above = mu + np.exp(log_density - log_above)

@@ -1,10 +1,10 @@
 """Support Instance Machines: Briggs, Fern, Raich and Lou, "Instance Annotation for Multi-Instance Multi-Label
 Learning" (2013).
 
-One linear score a class; a bag's score for a class is that of its support instance, the best segment (max) or a
-weighted mean that favours good segments (softmax). Training asks that in every bag each present tag outscores each
-absent one by a margin (rank loss, eq. 4). `sim_solvers.py` says how, `corrections.py` what corrected segments mean to
-the loss.
+Each class has a linear score; a bag's score for a class is that of its support instance, the best segment (max) or a
+weighted mean that favours good segments (softmax). Training requires that in every bag each present tag outscores each
+absent one by a margin (rank loss, eq. 4). `sim_solvers.py` has the optimisers, `corrections.py` the effect of corrected
+segments on the loss.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.models.base import Model, Progress
-from miml_core.models.calibration import (
-    fit_tag_curve,
-    fit_temperature,
-    log_softmax,
-    posterior_within_tags,
-    tag_curve,
-)
+from miml_core.models.base import Model, RandomState, draw_seed
+from miml_core.models.calibration import fit_tag_curve, fit_temperature, posterior_within_tags, tag_curve
 from miml_core.models.feature_maps import (
     CentreAndShrink,
     FeatureMap,
@@ -35,17 +30,20 @@ from miml_core.models.feature_maps import (
     pack,
     unpack,
 )
+from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.sim_lam import USUAL_FITS, choose_lam
 from miml_core.models.sim_solvers import Aggregate, Iterate, Loss, Problem, cccp, heuristic
 
 Array = NDArray[np.float64]
+_CHOOSING, _FITTING = 0, 1
+"""Phases of a fit: choosing lambda, and the outer iterations."""
 
 
 class SIM(Model):
-    """Linear scores trained so that every bag ranks its present tags above its absent ones.
+    """Fit linear scores that rank the present tags of every bag above its absent ones.
 
-    A tag that is not known takes part in no pair. A bag without a pair, one that has nothing or has everything, says
-    nothing to the rank loss.
+    A tag that is not known takes part in no pair. A bag without a pair, that has no tag or all tags, does not change
+    the rank loss.
 
     Parameters
     ----------
@@ -56,10 +54,10 @@ class SIM(Model):
     loss : "rank" or "hamming"
         Eq. 4; or each tag by itself, eq. 30, which the paper finds much worse.
     T, K, K_max : int
-        Outer iterations, subgradient steps in each, and the most steps that "cccp" takes in one. The paper has
-        K = 100; twice as many solve the convex problems better and are worth up to a point of accuracy.
+        Number of outer iterations, of subgradient steps in each, and the maximum number of steps of "cccp" in one. The
+        paper has K = 100; twice as many solve the convex problems better and gain up to a point of accuracy.
     lam : float or "auto"
-        Regularisation; "auto" takes the one of 1e-9 to 1 with the lowest loss on held-out bags (eq. 37-38).
+        Regularisation; "auto" chooses from 1e-9 to 1 by the lowest loss on held-out bags (eq. 37-38).
     kernel : None or "rff"
         Random Fourier features of a Gaussian kernel in place of the features (4.4).
     fourier_pairs : int
@@ -67,20 +65,28 @@ class SIM(Model):
     width : float or "auto"
         Kernel width in mean squared distances between segments; "auto" is 1.
     calibrated : bool
-        False: `annotate` answers by the paper's arg max within the tags. True: by the exact posterior of the bag,
-        in which every tag wants a segment.
-    seed : int
+        False: `annotate` uses the paper's arg max within the tags. True: it uses the exact posterior of the bag, in
+        which every tag needs a segment.
+    random_state : int, Generator, RandomState or None
+        An integer gives the same fit each time.
 
     Attributes
     ----------
-    weights_ : (C, D)
+    weights_ : (C, D) float
     lam_ : float
-    objective_ : (outer iterations,)
+    objective_ : (outer iterations,) float
         Eq. 11 after each.
     temperature_ : float
         Scores divided by this are the logits under which the bags' tags are most likely.
-    tag_curve_ : (2,)
+    tag_curve_ : (2,) float
         Slope and offset of the logistic curve from bag scores to tag probabilities.
+
+    Examples
+    --------
+    >>> from miml_core import BagSet
+    >>> bags = BagSet([[0.0], [5.0], [5.2], [0.1]], [0, 2, 3, 4], [[1, 1], [-1, 1], [1, -1]], ["wren", "robin"])
+    >>> SIM(lam=1e-3).fit(bags).annotate(bags).argmax(axis=1)
+    array([0, 1, 1, 0])
     """
 
     name: ClassVar[str] = "sim"
@@ -106,7 +112,7 @@ class SIM(Model):
         fourier_pairs: int = 50,
         width: float | str = "auto",
         calibrated: bool = False,
-        seed: int = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.aggregate = aggregate
         self.optimiser = optimiser
@@ -119,19 +125,19 @@ class SIM(Model):
         self.fourier_pairs = fourier_pairs
         self.width = width
         self.calibrated = calibrated
-        self.seed = seed
+        self.random_state = random_state
 
-    # learning
+    # fit
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
         """Minimise the regularised loss.
 
-        `warm_start` is an earlier fit: its weights choose the first support instances, its scales and its lambda
-        are kept, so that nothing is cross-validated again.
+        A `warm_start` chooses the first support instances by its weights; its scales and its lambda are kept, so that
+        nothing is cross-validated again.
         """
-        self._check_parameters()
-        earlier = self._usable(warm_start, bags)
-        self.maps_ = self._fit_maps(bags.X) if earlier is None else earlier.maps_
+        seed = draw_seed(self.random_state)
+        earlier = self._usable(self._begin_fit(warm_start), bags)
+        self.maps_ = self._fit_maps(bags.X, seed) if earlier is None else earlier.maps_
         X = apply(self.maps_, bags.X)
         problem = self._problem(bags, X)
         if not problem.has_pairs:
@@ -139,12 +145,13 @@ class SIM(Model):
                 "No bag has both a tag that is present and one that is absent, so there is nothing to rank; "
                 "tag more bags, or choose another model."
             )
-        talk = _Talk(progress, n_fits=USUAL_FITS if self._must_choose(earlier) else 0, T=self.T)
-        self.lam_ = self._choose_lam(bags, X, talk, earlier)
-        self.weights_, self.objective_ = self._run(problem, talk, earlier, bags.classes)
+        choose = self.lam == "auto" and earlier is None
+        fit_progress = FitProgress(progress, [Phase(USUAL_FITS if choose else 0), Phase(self.T)])
+        self.lam_ = self._choose_lam(bags, X, fit_progress, earlier, seed)
+        self.weights_, self.objective_ = self._run(problem, fit_progress, earlier, bags.classes)
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
-        self.temperature_ = fit_temperature(self.scores, bags, seed=self.seed)
+        self.temperature_ = fit_temperature(self.scores, bags, seed=seed)
         self.tag_curve_ = np.array(fit_tag_curve(self.bag_scores(bags), bags.tags))
         return self
 
@@ -156,19 +163,20 @@ class SIM(Model):
             return cccp(problem, lam, self.T, self.K, self.K_max, start)
         return heuristic(problem, lam, self.T, self.K, start)
 
-    def _run(self, problem: Problem, talk: _Talk, earlier: SIM | None, classes: list[str]) -> tuple[Array, Array]:
+    def _run(
+        self, problem: Problem, fit_progress: FitProgress, earlier: SIM | None, classes: list[str]
+    ) -> tuple[Array, Array]:
         start = None if earlier is None else earlier._weights_for(classes)
         objectives = []
         for iterate in self._optimise(problem, self.lam_, start):
             objectives.append(iterate.objective)
-            if talk.fitting(iterate.objective, self.lam_):
+            if fit_progress.step(_FITTING, phase=_FITTING, lam=self.lam_, objective=iterate.objective):
                 break
         return iterate.W, np.array(objectives)
 
-    def _must_choose(self, earlier: SIM | None) -> bool:
-        return self.lam == "auto" and earlier is None
-
-    def _choose_lam(self, bags: BagSet, X: Array, talk: _Talk, earlier: SIM | None) -> float:
+    def _choose_lam(
+        self, bags: BagSet, X: Array, fit_progress: FitProgress, earlier: SIM | None, seed: int
+    ) -> float:
         if self.lam != "auto":
             return float(self.lam)
         if earlier is not None:
@@ -177,61 +185,64 @@ class SIM(Model):
         def train(problem: Problem, lam: float) -> Array:
             return list(self._optimise(problem, lam))[-1].W
 
-        return choose_lam(bags, X, self._problem, train, seed=self.seed, report=talk.choosing_lam)
+        def report(lam: float, loss: float) -> bool:
+            return fit_progress.step(_CHOOSING, phase=_CHOOSING, lam=lam, held_out_loss=loss)
 
-    def _usable(self, warm_start: Model | None, bags: BagSet) -> SIM | None:
-        """The earlier fit, if its weights mean the same as this one's would."""
-        if not isinstance(warm_start, SIM) or not hasattr(warm_start, "weights_"):
+        return choose_lam(bags, X, self._problem, train, seed=seed, report=report)
+
+    def _usable(self, earlier: Model | None, bags: BagSet) -> SIM | None:
+        """Return the earlier fit if its weights apply to the same features as this one's."""
+        if not isinstance(earlier, SIM) or earlier.n_features_ != bags.X.shape[1]:
             return None
-        shape = ("kernel", "fourier_pairs", "width", "seed")
-        same = all(getattr(self, name) == getattr(warm_start, name) for name in shape)
-        return warm_start if same and warm_start.n_features_ == bags.X.shape[1] else None
+        shape = ("kernel", "fourier_pairs", "width", "random_state")
+        return earlier if all(getattr(self, name) == getattr(earlier, name) for name in shape) else None
 
     def _weights_for(self, classes: list[str]) -> Array:
-        """The weights by class name; a class that is new starts at zero."""
+        """Return the (C, D) weights of other classes, by name; a new class starts at zero."""
         rows = dict(zip(self.classes_, self.weights_))
         return np.array([rows.get(name, np.zeros(self.weights_.shape[1])) for name in classes])
 
-    def _fit_maps(self, X: Array) -> list[FeatureMap]:
-        """The paper's rescaling (Appendix 2), again after the kernel's features if there are any."""
+    def _fit_maps(self, X: Array, seed: int) -> list[FeatureMap]:
+        """Return the paper's rescaling (Appendix 2), repeated after the kernel's features if there are any."""
         maps: list[FeatureMap] = [UnitRange.fit(X)]
         maps.append(CentreAndShrink.fit(apply(maps, X)))
         if self.kernel is not None:
             Z = apply(maps, X)
             gamma = 1.0 / kernel_delta(Z, self.width)
-            maps.append(RandomFourier.fit(Z, n_pairs=self.fourier_pairs, gamma=gamma, seed=self.seed))
+            maps.append(RandomFourier.fit(Z, n_pairs=self.fourier_pairs, gamma=gamma, seed=seed))
             maps.append(CentreAndShrink.fit(apply(maps, X)))
         return maps
 
-    # answers
+    # predict
 
     def scores(self, X: ArrayLike) -> Array:
-        """(N, C) f_c(x) = w_c . x of segments."""
-        return apply(self.maps_, self._check_features(X)) @ self.weights_.T
+        """Return the (N, C) scores f_c(x) = w_c . x of segments."""
+        X = self._check_features(X)
+        return apply(self.maps_, X) @ self.weights_.T
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Softmax of the scores over the fitted temperature; its arg max is the paper's inductive prediction."""
-        return np.exp(log_softmax(self.scores(X) / self.temperature_))
+        """Return the softmax of the scores over the temperature; its arg max is the paper's inductive prediction."""
+        return np.exp(log_softmax(self.scores(X) / self.temperature_, axis=1))
 
     def annotate(self, bags: BagSet) -> Array:
-        """Probabilities within each bag's tags; the arg max is the paper's transductive prediction (5.1.2).
+        """Return probabilities within each bag's tags; the arg max is the paper's transductive prediction (5.1.2).
 
         A class whose tag is not known stays possible; a corrected segment has its own class only. With `calibrated`
-        the rows come from the exact posterior of the bag. A segment for which no class is left, said to be background
-        or in a bag tagged as having nothing, has a row of zeros.
+        the rows are the exact posterior of the bag. A segment for which no class is left, because it is labelled
+        background or its bag has no tag, has a row of zeros.
         """
         self._check_bags(bags)
-        log_prior = log_softmax(self.scores(bags.X) / self.temperature_)
+        log_prior = log_softmax(self.scores(bags.X) / self.temperature_, axis=1)
         if self.calibrated:
             return posterior_within_tags(log_prior, bags)
         log_prior[~_allowed(bags)] = -np.inf
-        answered = np.isfinite(log_prior).any(axis=1)
+        possible = np.isfinite(log_prior).any(axis=1)
         rows = np.zeros_like(log_prior)
-        rows[answered] = np.exp(log_softmax(log_prior[answered]))
+        rows[possible] = np.exp(log_softmax(log_prior[possible], axis=1))
         return rows
 
     def bag_scores(self, bags: BagSet) -> Array:
-        """(B, C) F_c of bags, eq. 6 or eq. 8."""
+        """Return the (B, C) scores F_c of bags, eq. 6 or eq. 8."""
         self._check_bags(bags)
         scores = self.scores(bags.X)
         top = np.maximum.reduceat(scores, bags.offsets[:-1], axis=0)
@@ -242,7 +253,7 @@ class SIM(Model):
         return np.add.reduceat(weights * scores, bags.offsets[:-1], axis=0) / total
 
     def predict_tags(self, bags: BagSet) -> Array:
-        """Probability of each tag: the bag scores, in their order, on a logistic curve fitted to the training bags."""
+        """Return the probability of each tag: a logistic curve of the bag scores, fitted to the training bags."""
         return tag_curve(self.bag_scores(bags), self.tag_curve_)
 
     # files and checks
@@ -256,50 +267,31 @@ class SIM(Model):
         self.maps_ = unpack(state, "map")
 
     def _check_parameters(self) -> None:
-        choices = {"aggregate": ("max", "softmax"), "optimiser": ("heuristic", "cccp"), "loss": ("rank", "hamming"),
-                   "kernel": (None, "rff")}  # fmt: skip
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise BagtagError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}.")
+        self._check_choice("aggregate", "max", "softmax")
+        self._check_choice("optimiser", "heuristic", "cccp")
+        self._check_choice("loss", "rank", "hamming")
+        self._check_choice("kernel", None, "rff")
         if self.optimiser == "cccp" and self.aggregate != "max":
             raise BagtagError(
                 "The optimiser 'cccp' needs aggregate='max': the softmax of segment scores is not a convex function "
                 "of the weights, so its objective has no convex upper bound; use optimiser='heuristic'."
             )
-        if self.lam != "auto" and not (isinstance(self.lam, int | float) and self.lam > 0):
-            raise BagtagError(f"lam must be 'auto' or a number above 0, not {self.lam!r}.")
-        if min(self.T, self.K, self.K_max, self.fourier_pairs) < 1:
-            raise BagtagError("T, K, K_max and fourier_pairs must be at least 1.")
+        self._check_number("lam", above=0, also="auto")
+        self._check_number("width", above=0, also="auto")
+        for name in ("T", "K", "K_max", "fourier_pairs"):
+            self._check_number(name, at_least=1, whole=True)
 
 
 def _allowed(bags: BagSet) -> NDArray[np.bool_]:
-    """(N, C) the classes a segment may have: its correction, or any tag of its bag that is not absent."""
+    """Return (N, C) the classes that a segment may have: its label, or any tag of its bag that is not absent."""
     allowed = bags.tags[bags.bag_of] >= 0
     corrected = bags.labels != UNKNOWN
     allowed[corrected] = np.arange(bags.n_classes) == bags.labels[corrected, None]
     return allowed
 
 
-class _Talk:
-    """Progress over the fits that choose lambda, of which the usual number is foreseen, then the outer iterations."""
-
-    def __init__(self, progress: Progress | None, n_fits: int, T: int) -> None:
-        self.progress, self.of, self.step, self.n_fits = progress, n_fits + T, 0, n_fits
-
-    def choosing_lam(self, lam: float, loss: float) -> bool:
-        self.step = min(self.step + 1, self.n_fits)
-        return self._say({"phase": 0, "lam": lam, "held_out_loss": loss})
-
-    def fitting(self, objective: float, lam: float) -> bool:
-        self.step = max(self.step, self.n_fits) + 1
-        return self._say({"phase": 1, "lam": lam, "objective": objective})
-
-    def _say(self, info: dict[str, float]) -> bool:
-        return bool(self.progress(self.step, self.of, info)) if self.progress is not None else False
-
-
 def warm() -> None:
-    """Compile the kernels, so that the first real call does not wait for it."""
+    """Compile the kernels, so that the first fit does not wait for it."""
     bags = BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["a", "b"])
     SIM(T=1, K=1, lam=1e-3).fit(bags)
     SIM(T=1, K=1, lam=1e-3, aggregate="max", optimiser="cccp").fit(bags)

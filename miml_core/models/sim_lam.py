@@ -1,4 +1,4 @@
-"""Choosing lambda of Support Instance Machines without instance labels: Briggs et al. (2013), 5.2.6, eq. 37-38."""
+"""Choose lambda of Support Instance Machines without instance labels: Briggs et al. (2013), 5.2.6, eq. 37-38."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 GRID = tuple(10.0**exponent for exponent in range(-9, 1))
 USUAL = GRID.index(1e-7)
-"""Where the search begins; the answer where there are too few bags to cross-validate."""
+"""Where the search begins; also the result if there are too few bags to cross-validate."""
 
 N_FOLDS = 5
 USUAL_FITS = 3 * N_FOLDS
@@ -33,11 +33,11 @@ def choose_lam(
     seed: int,
     report: Callable[[float, float], bool],
 ) -> float:
-    """A lambda of the paper's grid with a lower loss on held-out bags than its neighbours.
+    """Return a lambda of the paper's grid with a lower loss on held-out bags than its neighbours.
 
-    The loss falls and then rises along the grid (the paper's figure 5), so walking downhill from the usual value
-    finds its lowest point with three lambdas tried, as a rule, and not ten. `report(lam, loss)` is told of every fit;
-    a true answer ends the search with the best lambda so far.
+    The loss decreases and then increases along the grid (the paper's figure 5), so that a descent from the usual value
+    finds its minimum with three lambdas, as a rule, instead of ten. `report(lam, loss)` is called after each fit; if it
+    returns True, the search ends with the best lambda so far.
     """
     folds = _folds(as_problem(bags, X), bags.n_bags, seed)
     if not folds:
@@ -57,16 +57,16 @@ def choose_lam(
                 raise Stopped
         return total
 
-    return GRID[_walk_downhill(lambda place: held_out_loss(GRID[place]), USUAL, len(GRID))]
+    return GRID[_find_minimum(lambda place: held_out_loss(GRID[place]), USUAL, len(GRID))]
 
 
-def _walk_downhill(height: Callable[[int], float], start: int, n_places: int) -> int:
-    """A place lower than its neighbours; or the lowest one known when `height` raises `Stopped`."""
+def _find_minimum(loss: Callable[[int], float], start: int, n_places: int) -> int:
+    """Return a place with a lower loss than its neighbours, or the lowest one known when `loss` raises `Stopped`."""
     best = start
     try:
-        lowest = height(start)
+        lowest = loss(start)
         for direction in (-1, 1):
-            while 0 <= best + direction < n_places and (here := height(best + direction)) < lowest:
+            while 0 <= best + direction < n_places and (here := loss(best + direction)) < lowest:
                 best, lowest = best + direction, here
             if best != start:
                 break
@@ -76,8 +76,8 @@ def _walk_downhill(height: Callable[[int], float], start: int, n_places: int) ->
 
 
 def _folds(problem: Problem, n_bags: int, seed: int) -> Sequence[NDArray[np.int64]]:
-    """Bags with something to learn from, in `N_FOLDS` random parts; none if there are fewer than two a part."""
-    telling = np.flatnonzero(problem.weight[:n_bags] > 0)
-    if len(telling) < 2 * N_FOLDS:
+    """Return the bags that have a weight in `N_FOLDS` random parts; none if a part had fewer than two bags."""
+    informative = np.flatnonzero(problem.weight[:n_bags] > 0)
+    if len(informative) < 2 * N_FOLDS:
         return []
-    return np.array_split(np.random.default_rng(seed).permutation(telling), N_FOLDS)
+    return np.array_split(np.random.default_rng(seed).permutation(informative), N_FOLDS)

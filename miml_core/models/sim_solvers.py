@@ -1,9 +1,9 @@
 """How Support Instance Machines are trained: Briggs, Fern, Raich and Lou (2013), Algorithms 1 to 5.
 
 Both optimisers repeat two steps: choose the support instances, then solve a convex problem by projected subgradient
-descent. They differ in what stays fixed in the convex problem: the heuristic holds every support instance (eq. 26),
-CCCP only those of the present tags (eq. 25), which makes the problem an upper bound of the objective that touches it
-at the current weights, so that the objective never rises.
+descent. They differ in what is fixed in the convex problem: the heuristic fixes every support instance (eq. 26), CCCP
+only those of the present tags (eq. 25). The latter problem is an upper bound of the objective with the same value at
+the current weights, so that the objective never increases.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Array = NDArray[np.float64]
 Loss = Literal["rank", "hamming"]
 Aggregate = Literal["max", "softmax"]
 Convex = Callable[[Array], tuple[float, Array]]
-"""Weights -> value and a subgradient of a convex problem."""
+"""Function of the weights that returns the value and a subgradient of a convex problem."""
 
 _BLOCK_WORK = 1_000_000
-"""Multiplications in one block of bags. Blocks, not threads, are what is summed, so that the number of threads does
-not change the result; a set of one block is too small to gain from threads."""
+"""Multiplications per block of bags. Sums are per block, not per thread, so that the number of threads does not change
+the result; a problem of one block is too small to gain from threads."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Bags as the loss sees them: rescaled segments, tags that take part, weights of the bags."""
+    """The data of the loss: rescaled segments, the tags that take part, and the weights of the bags."""
 
     X: Array
     offsets: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Problem:
 
     @classmethod
     def of(cls, bags: BagSet, X: Array, loss: Loss, aggregate: Aggregate) -> Problem:
-        """The problem of fitting `bags`, X being their rescaled features."""
+        """Return the problem of fitting `bags`; X are their rescaled features."""
         alone = as_bags_alone(bags)
         return cls(
             X=X[alone.rows],
@@ -66,11 +66,11 @@ class Problem:
     # support instances and losses
 
     def average_supports(self) -> Array:
-        """(B, C, d) the mean of each bag's segments, where training starts (Appendix 2): the softmax of zero scores."""
+        """Return (B, C, d) the mean of each bag's segments, where training starts (Appendix 2)."""
         return self._supports(np.zeros(self.tags.shape[1:] + self.X.shape[1:]), soft=True)
 
     def supports(self, W: Array) -> Array:
-        """(B, C, d) support instances under the weights W, eq. 7 or eq. 10."""
+        """Return the (B, C, d) support instances under the weights W, eq. 7 or eq. 10."""
         return self._supports(W, soft=self.aggregate == "softmax")
 
     def _supports(self, W: Array, *, soft: bool) -> Array:
@@ -86,7 +86,7 @@ class Problem:
         return out
 
     def loss_at(self, supports: Array, W: Array) -> tuple[float, Array]:
-        """Unregularised loss with every support instance held, eq. 26 or 31, and its subgradient, eq. 27 or 32."""
+        """Return the loss for fixed support instances, eq. 26 or 31, and its subgradient, eq. 27 or 32."""
 
         def add(first: int, last: int, V: Array) -> float:
             return sim_kernels.add_fixed_supports(
@@ -96,7 +96,7 @@ class Problem:
         return self._sum_over_blocks(add, W.shape)
 
     def cccp_loss_at(self, supports: Array, W: Array) -> tuple[float, Array]:
-        """Unregularised loss with the supports of present tags held, eq. 25, and its subgradient, eq. 29."""
+        """Return the loss for fixed supports of the present tags, eq. 25, and its subgradient, eq. 29."""
         scores = self.X @ W.T
 
         def add(first: int, last: int, V: Array) -> float:
@@ -135,7 +135,7 @@ class Problem:
 
 
 def _bag_weights(tags: NDArray[np.int8], loss: str) -> Array:
-    """beta_i = 1 / (n |Y_i| |not Y_i|), eq. 5, over the n bags that have a pair; or 1 / nc over known tags, eq. 30."""
+    """Return beta_i = 1 / (n |Y_i| |not Y_i|) (eq. 5), n the number of bags with a pair; or 1 / nc (eq. 30)."""
     if loss == "hamming":
         n_known = np.count_nonzero(tags)
         return np.full(len(tags), 1.0 / n_known if n_known else 0.0)
@@ -146,7 +146,7 @@ def _bag_weights(tags: NDArray[np.int8], loss: str) -> Array:
 
 @dataclass(frozen=True)
 class Iterate:
-    """Weights after an outer iteration, their objective (eq. 11) and whether the optimiser can go no further."""
+    """Weights after an outer iteration, their objective (eq. 11), and whether the optimiser has converged."""
 
     W: Array
     objective: float
@@ -154,7 +154,7 @@ class Iterate:
 
 
 def heuristic(problem: Problem, lam: float, T: int, K: int, start: Array | None = None) -> Iterator[Iterate]:
-    """SIM-Heuristic, Algorithm 4: yields the weights after each of T outer iterations."""
+    """Yield the weights after each of T outer iterations of SIM-Heuristic (Algorithm 4)."""
     supports, W = _start(problem, start)
     for _ in range(T):
         held = supports
@@ -168,9 +168,10 @@ def heuristic(problem: Problem, lam: float, T: int, K: int, start: Array | None 
 
 
 def cccp(problem: Problem, lam: float, T: int, K: int, K_max: int, start: Array | None = None) -> Iterator[Iterate]:
-    """SIM-CCCP, Algorithm 5: as `heuristic`, but descends on until the objective has fallen, or K_max steps are done.
+    """Yield the weights after each outer iteration of SIM-CCCP (Algorithm 5).
 
-    Where K_max steps do not lower it, the weights stay as they were and the procedure has ended (Appendix 2).
+    Unlike `heuristic`, it descends until the objective has decreased or K_max steps are done. If K_max steps do not
+    lower it, the weights stay as they were and the iteration ends (Appendix 2).
     """
     supports, W = _start(problem, start)
     for _ in range(T):
@@ -191,7 +192,7 @@ def cccp(problem: Problem, lam: float, T: int, K: int, K_max: int, start: Array 
 
 
 def _start(problem: Problem, start: Array | None) -> tuple[Array, Array]:
-    """Average support instances and zero weights (Appendix 2), or an earlier fit's weights and their supports."""
+    """Return average support instances and zero weights (Appendix 2), or those of an earlier fit."""
     if start is None:
         return problem.average_supports(), np.zeros(problem.tags.shape[1:] + problem.X.shape[1:])
     return problem.supports(start), start
@@ -202,7 +203,7 @@ def _regularised(loss: tuple[float, Array], W: Array, lam: float) -> tuple[float
 
 
 class _Descent:
-    """Projected subgradient descent with the Pegasos rate, Algorithm 1; keeps the best weights it has passed."""
+    """Projected subgradient descent with the Pegasos rate (Algorithm 1); keeps the best weights."""
 
     def __init__(self, convex: Convex, W: Array, lam: float) -> None:
         self.convex, self.lam = convex, lam
@@ -212,7 +213,7 @@ class _Descent:
         self.best_W, self.best_value = W, self.value
 
     def run(self, steps: int) -> Array:
-        """That many steps more; the best weights so far."""
+        """Take more steps; returns the best weights so far."""
         for _ in range(steps):
             self.steps += 1
             W = self.W - self.V / (self.lam * self.steps)

@@ -7,14 +7,17 @@ tags of those left out. It needs no labelled segment, and every model is asked t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
-from miml_core.models.base import Model, Progress
+from miml_core.models.fit_progress import Progress
 from miml_core.posterior import bag_posterior
+
+if TYPE_CHECKING:
+    from miml_core.models.base import Model
 
 FOLDS = 3
 MOST_BAGS = 600

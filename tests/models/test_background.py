@@ -9,7 +9,7 @@ from miml_core.models.background import (
     background_share,
     background_shift,
     claimed_share,
-    knowledge_of_tags,
+    explained_tags,
     lower_background,
 )
 from miml_core.models.ored_lr import ORedLR
@@ -79,10 +79,10 @@ def test_tags_tell_how_many_segments_are_theirs(noise):
 
 def test_a_model_that_knows_nothing_earns_no_background():
     bags, truth = flocks(0.3)
-    assert knowledge_of_tags(log_odds(bags, truth, 100.0), bags, leak=0.01) == 0.0
+    assert explained_tags(log_odds(bags, truth, 100.0), bags, leak=0.01) == 0.0
     assert background_share(log_odds(bags, truth, 100.0), bags, leak=0.01) == 0.0
     sure = 20 * np.eye(4)[truth]
-    assert knowledge_of_tags(sure - np.logaddexp.reduce(sure, axis=1, keepdims=True), bags, leak=0.0) > 0.95
+    assert explained_tags(sure - np.logaddexp.reduce(sure, axis=1, keepdims=True), bags, leak=0.0) > 0.95
 
 
 def test_a_class_that_every_bag_has_claims_everything():
@@ -137,7 +137,7 @@ def test_what_the_background_gives_up_is_learnt_from():
     assert model.background_shift_ > 0
     named = truth < 3
     by_tags, by_segments = (
-        (model._log_prior_by(weights, new.X)[named].argmax(axis=1) == truth[named]).mean()
+        (model._log_prior(weights, new.X)[named].argmax(axis=1) == truth[named]).mean()
         for weights in (model.weights_, model.segment_weights_)
     )
     assert by_segments > by_tags + 0.05

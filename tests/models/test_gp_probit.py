@@ -45,7 +45,7 @@ def test_a_positive_bag_of_hundreds_of_near_certain_negatives_still_has_a_favour
 def test_the_elbo_never_falls():
     bags, _ = two_species()
     for kernel in ("exponential", "gaussian"):
-        curve = np.array(GPProbit(kernel=kernel, n_inducing=15, n_iter=60).fit(bags).curve_)
+        curve = np.array(GPProbit(kernel=kernel, n_inducing=15, max_iter=60).fit(bags).curve_)
         assert (np.diff(curve) > -1e-9 * np.abs(curve[:-1])).all()
         assert curve[-1] > curve[0] + 1
 
@@ -81,7 +81,7 @@ def test_bag_probabilities_account_for_dependence():
 def test_gibbs_samples_the_exact_posterior():
     """One inducing value: the posterior of v is a one-dimensional integral that can be done on a grid."""
     bags = BagSet([[0.0], [0.3], [0.1], [-0.2]], [0, 2, 4], [[1], [-1]], ["a"])
-    model = GPProbit(inference="gibbs", n_inducing=1, n_samples=20_000, burn_in=200, seed=3).fit(bags)
+    model = GPProbit(inference="gibbs", n_inducing=1, n_samples=20_000, burn_in=200, random_state=3).fit(bags)
     whitened, _ = model._project(bags.X)
     v = np.linspace(-8, 8, 20_001)
     p = ndtr(np.outer(v, whitened[0]))
@@ -163,11 +163,11 @@ def test_progress_can_stop_and_a_warm_start_goes_on():
     seen = []
     GPProbit(n_inducing=8).fit(bags, progress=lambda step, of, info: seen.append(info["objective"]) or step == 3)
     assert len(seen) == 3
-    cold = GPProbit(n_inducing=8, n_iter=200).fit(bags)
-    again = GPProbit(n_inducing=8, n_iter=200).fit(bags, warm_start=cold)
+    cold = GPProbit(n_inducing=8, max_iter=200).fit(bags)
+    again = GPProbit(n_inducing=8, max_iter=200).fit(bags, warm_start=cold)
     assert len(again.curve_) < len(cold.curve_) / 3
     with pytest.raises(BagtagError, match="kernel"):
-        GPProbit(kernel="square")
+        GPProbit(kernel="square").fit(bags)
 
 
 @pytest.mark.slow

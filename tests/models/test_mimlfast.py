@@ -152,7 +152,7 @@ def test_probabilities_are_probabilities(fitted):
 def test_key_instances_and_sub_concepts_explain_the_scores(fitted):
     model, bags, truth = fitted
     keys, concepts = model.key_instances(bags), model.sub_concepts(bags)
-    seen = model._see(bags.X)
+    seen = model._design_matrix(bags.X)
     for bag, c in np.ndindex(10, 4):
         values = seen[bags.rows(bag)] @ model.shared_ @ model.concepts_[c].T
         row, k = np.unravel_index(values.argmax(), values.shape)
@@ -254,7 +254,7 @@ def test_same_seed_same_numbers_and_a_saved_model_answers_the_same(tmp_path, fit
     model, bags, _ = fitted
     again = MIMLFast(K=2).fit(bags)
     np.testing.assert_array_equal(model.concepts_, again.concepts_)
-    assert (MIMLFast(K=2, seed=1).fit(bags).concepts_ != model.concepts_).any()
+    assert (MIMLFast(K=2, random_state=1).fit(bags).concepts_ != model.concepts_).any()
     model.save(tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")
     assert isinstance(loaded, MODELS["mimlfast"])

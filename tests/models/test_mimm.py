@@ -33,7 +33,7 @@ def discrete(kind: str, seed: int = 0) -> BagSet:
 
 def test_one_label_has_the_paper_s_adjusted_responsibilities():
     bags, _ = blobs(12)
-    model = MIMM(restarts=0, n_iter=3).fit(bags)
+    model = MIMM(restarts=0, max_iter=3).fit(bags)
     Z = model._reduce(bags.X)
     each = [norm.pdf(Z, model.mean_[k], np.sqrt(model.variance_[k])).prod(axis=1) for k in (0, 1)]
     joint = model.weights_ * np.stack(each, axis=1)
@@ -49,7 +49,7 @@ def test_one_label_has_the_paper_s_adjusted_responsibilities():
 def test_the_objective_never_falls(components, supervision):
     bags = blobs(30)[0] if components.startswith("gaussian") else discrete(components)
     for n_components in (1, 2):
-        model = MIMM(components=components, n_components=n_components, supervision=supervision, restarts=1, n_iter=40)
+        model = MIMM(components=components, n_components=n_components, supervision=supervision, restarts=1, max_iter=40)
         curve = np.array(model.fit(bags).curve_)
         assert (np.diff(curve) > -1e-7 * np.abs(curve[:-1])).all()
 
@@ -61,7 +61,7 @@ def test_full_gaussians_with_missing_values_still_climb_and_integrate_them_out()
     X[np.isnan(X).all(axis=1), 0] = 1.0
     gappy = BagSet(X, bags.offsets, bags.tags, bags.classes, allow_missing=True)
     for components in ("gaussian-full", "gaussian-diag"):
-        model = MIMM(components=components, restarts=0, n_iter=50).fit(gappy)
+        model = MIMM(components=components, restarts=0, max_iter=50).fit(gappy)
         assert (np.diff(model.curve_) > -1e-8 * np.abs(model.curve_[:-1])).all()
         assert np.isfinite(model.predict_proba(X)).all()
     family = make_family("gaussian-full")
@@ -101,7 +101,7 @@ def test_tags_beat_the_semi_supervised_approximations_where_the_paper_says_so():
     for seed in range(6):
         bags, _ = blobs(40, size=3, variance=10.0, seed=seed)
         for supervision in errors:
-            model = MIMM(supervision=supervision, restarts=3, n_iter=100, seed=seed).fit(bags)
+            model = MIMM(supervision=supervision, restarts=3, max_iter=100, random_state=seed).fit(bags)
             wrong = ((model.predict_proba(test.X)[:, 0] > 0.5) != truth).mean()
             errors[supervision] += min(wrong, 1 - wrong) / 6
     positive, negative = norm.pdf(test.X, 0, 10**0.5).prod(axis=1), norm.pdf(test.X, 5, 10**0.5).prod(axis=1)

@@ -8,7 +8,8 @@ from miml_core.evaluation.benchmark import bag_folds, measure_corrections
 from miml_core.evaluation.data_sets import find_sets
 from miml_core.models import load_model
 from miml_core.models.ored_lr import ORedLR
-from miml_core.models.ored_lr_solvers import MarginalLikelihood
+from miml_core.models.ored_lr_likelihood import MarginalLikelihood
+from miml_core.models.ored_lr_start import informative_bags
 from miml_core.posterior import bag_posterior
 
 
@@ -44,7 +45,7 @@ def test_the_gradient_by_finite_differences(background_columns):
 
 def test_em_never_falls_and_ends_where_the_quasi_newton_does():
     bags, _ = birds()
-    em = ORedLR(alpha=1.0, solver="em", max_iterations=300).fit(bags)
+    em = ORedLR(alpha=1.0, solver="em", max_iter=300).fit(bags)
     assert (np.diff(em.curve_) >= -1e-9 * np.abs(em.curve_[:-1])).all()
     newton = ORedLR(alpha=1.0).fit(bags)
     assert em.curve_[-1] <= newton.curve_[-1] + 1e-3
@@ -55,14 +56,15 @@ def test_stochastic_steps_settle_near_the_peak():
     bags, _ = birds(400)
     peak = ORedLR(alpha=1.0).fit(bags)
     sampled = ORedLR(alpha=1.0, solver="stochastic").fit(bags)
-    objective = MarginalLikelihood(peak._see(bags.X), bags, leak=0.0, alpha=1.0)
+    objective = MarginalLikelihood(peak._design_matrix(bags.X), bags, leak=0.0, alpha=1.0)
     best, start = objective.value_and_gradient(peak.weights_)[0], objective.value_and_gradient(0 * peak.weights_)[0]
     assert best - objective.value_and_gradient(sampled.weights_)[0] < 0.02 * (best - start)
 
 
 def test_the_seed_chooses_the_samples_of_the_stochastic_solver():
     bags, _ = birds(400)
-    first, again, other = (ORedLR(alpha=1.0, solver="stochastic", seed=seed).fit(bags).weights_ for seed in (1, 1, 2))
+    model = ORedLR(alpha=1.0, solver="stochastic")
+    first, again, other = (model.set_params(random_state=seed).fit(bags).weights_ for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -105,7 +107,7 @@ def test_a_large_set_is_started_from_a_sample():
 def test_pruning_leaves_out_the_bags_with_most_tags():
     bags, _ = birds()
     n_tags = (bags.tags > 0).sum(axis=1)
-    kept = ORedLR(prune=0.3)._learnable(bags)
+    kept = informative_bags(bags, background=False, prune=0.3)
     assert kept.n_bags == round(0.7 * bags.n_bags)
     assert (kept.tags > 0).sum() == np.sort(n_tags)[: kept.n_bags].sum()
 
@@ -115,7 +117,7 @@ def test_a_warm_start_knows_its_classes_by_name():
     earlier = ORedLR(alpha=1.0).fit(bags)
     tags = np.column_stack([np.full(bags.n_bags, -1), bags.tags[:, ::-1]])
     turned = BagSet(bags.X, bags.offsets, tags, ["new", *bags.classes[::-1]])
-    model = ORedLR(alpha=1.0, max_iterations=1).fit(turned, warm_start=earlier)
+    model = ORedLR(alpha=1.0, max_iter=1).fit(turned, warm_start=earlier)
     assert (model.annotate(turned).argmax(axis=1) == 3 - truth).mean() > 0.95
 
 

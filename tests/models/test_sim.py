@@ -7,7 +7,7 @@ from miml_core import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models import MODELS, load_model
 from miml_core.models.sim import SIM
-from miml_core.models.sim_lam import USUAL_FITS, Stopped, _walk_downhill
+from miml_core.models.sim_lam import USUAL_FITS, Stopped, _find_minimum
 from miml_core.models.sim_solvers import Problem
 from tests.models.sim_bags import plain_support, random_bags
 
@@ -76,13 +76,15 @@ def test_calibrated_annotation_gives_every_tag_a_segment(fitted):
 
 
 def test_the_temperature_makes_the_tags_likely(fitted):
-    from miml_core.models.calibration import LEAK, log_softmax
+    from scipy.special import log_softmax
+
+    from miml_core.models.calibration import LEAK
     from miml_core.posterior import bag_posterior
 
     model, bags, _ = fitted
 
     def likelihood(temperature):
-        log_prior = log_softmax(model.scores(bags.X) / temperature)
+        log_prior = log_softmax(model.scores(bags.X) / temperature, axis=1)
         return bag_posterior(log_prior, bags.offsets, bags.tags, leak=LEAK).log_likelihood.sum()
 
     at = likelihood(model.temperature_)
@@ -164,14 +166,14 @@ def test_progress_counts_stops_and_cancels():
 
 def test_the_walk_to_lambda_ends_in_the_valley_or_where_it_is_stopped():
     for lowest in range(7):
-        assert _walk_downhill((np.arange(7) - lowest).__abs__().__getitem__, 3, 7) == lowest
+        assert _find_minimum((np.arange(7) - lowest).__abs__().__getitem__, 3, 7) == lowest
 
     def stopping(place):
         if place == 0:
             raise Stopped
         return place
 
-    assert _walk_downhill(stopping, 3, 7) == 1
+    assert _find_minimum(stopping, 3, 7) == 1
 
 
 def test_lambda_is_the_one_with_the_lowest_held_out_loss():

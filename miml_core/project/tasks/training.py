@@ -33,8 +33,10 @@ DEFAULT_PARAMS: dict[str, dict[str, Any]] = {
 
 
 def run(context: JobContext) -> dict[str, Any]:
+    from miml_core.models import MODELS
+
     name = context.params.get("model") or DEFAULT_MODEL
-    params = {**DEFAULT_PARAMS.get(name, {}), **(context.params.get("params") or {})}
+    params = {**DEFAULT_PARAMS.get(name, {}), **MODELS[name].current_names(context.params.get("params") or {})}
     seed = int(context.params.get("seed") or 0)
     model = _make(name, params, seed)
     describing.describe_all(context)
@@ -70,8 +72,8 @@ def run(context: JobContext) -> dict[str, Any]:
 def _make(name: str, params: dict[str, Any], seed: int) -> Any:
     from miml_core.models.parameters import make_model
 
-    takes_seed = "seed" in make_model(name, {}).get_params()
-    return make_model(name, {"seed": seed, **params} if takes_seed else params)
+    takes_seed = "random_state" in make_model(name, {}).get_params()
+    return make_model(name, {"random_state": seed, **params} if takes_seed else params)
 
 
 def _fit(model: Any, bags: BagSet, context: JobContext, warm: Any) -> None:
