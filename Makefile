@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE ?=
 
-.PHONY: run test check pytest bench warm clean
+.PHONY: run test check pytest bench warm docs clean
 
 run: $(VENV)/.run-ready ## open the app
 	$(BIN)/python -m miml_core warm
@@ -28,6 +28,12 @@ bench: $(VENV)/.run-ready ## speed, as ratios in one run
 
 warm: $(VENV)/.run-ready ## compile the numba kernels now, so that nobody waits for them later
 	$(BIN)/python -m miml_core warm
+
+MODELS := base fit_progress ored_lr sim mimlfast mimm gp_probit baselines
+API := miml_core miml_core.bags miml_core.posterior miml_core.models $(MODELS:%=miml_core.models.%) miml_core.evaluation.metrics
+
+docs: $(VENV)/.dev-ready ## write the API reference to docs/api
+	$(BIN)/python -m pdoc --docformat numpy --output-directory docs/api $(API)
 
 $(VENV)/.run-ready: requirements.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

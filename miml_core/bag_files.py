@@ -1,4 +1,4 @@
-"""Readers of the two layouts in which public multi-instance multi-label data sets come."""
+"""Read the two file layouts of public multi-instance multi-label data sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Arrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int8], list[st
 
 
 def read_npz(path: Path) -> Arrays:
-    """`X`, `offsets`, `tags`, `classes` of the benchmark `.npz` layout; a tag not set means absent."""
+    """Return `X`, `offsets`, `tags` and `classes` of the benchmark `.npz` layout; a tag that is not set is absent."""
     try:
         with np.load(path, allow_pickle=False) as file:
             X, bag_id, matrix = file["X"], file["bag_id"], file["bag_label_matrix"]
@@ -33,10 +33,10 @@ def read_npz(path: Path) -> Arrays:
 
 
 def read_arff(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int8], list[str], list[str]]:
-    """`X`, `offsets`, `tags`, `classes`, bag names of a MIML relational `.arff`.
+    """Return `X`, `offsets`, `tags`, `classes` and bag names of a MIML relational `.arff`.
 
-    The header declares a bag id, one relational attribute holding the features, then one nominal {0,1} attribute a
-    label. A data row is `id,"row\\nrow\\n...",0,1,...`, where the quoted cell holds one line of numbers a segment.
+    The header declares a bag id, one relational attribute with the features, then one nominal {0,1} attribute per
+    label. A data row is `id,"row\\nrow\\n...",0,1,...`, where the quoted cell has one line of numbers per segment.
     """
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -72,7 +72,7 @@ def _split_at_data(text: str) -> tuple[str, str, str]:
 
 
 def _read_header(path: Path, header: str) -> tuple[int, list[str]]:
-    """Number of features inside the relational attribute, and the label names after it."""
+    """Return the number of features inside the relational attribute, and the label names after it."""
     n_features, classes, inside, seen = 0, [], False, False
     for line in header.splitlines():
         words = line.split()

@@ -1,11 +1,11 @@
-"""BagSet: the one data structure every model learns from.
+"""BagSet: the data structure that every model is fitted to.
 
-A whole data set is a few flat, contiguous arrays; bag b is the rows `offsets[b]:offsets[b + 1]`, as a CSR matrix
-holds its rows.
+A data set is a few flat, contiguous arrays; bag b is the rows `offsets[b]:offsets[b + 1]`, like a row of a CSR matrix.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.errors import BagtagError
 
 UNKNOWN = -1
-"""Label of a segment nobody has spoken about."""
+"""Label of a segment that nobody has labelled."""
 
 BACKGROUND = -2
-"""Label of a segment that a person said is none of the classes."""
+"""Label of a segment that a person labelled as none of the classes."""
 
 
 class BagSet:
@@ -28,18 +28,31 @@ class BagSet:
     Parameters
     ----------
     X : (N, d) float
-        One row a segment.
+        One row per segment.
     offsets : (B + 1,) int
         Bag b is rows ``offsets[b]:offsets[b + 1]``.
     tags : (B, C) int8
         +1 present, -1 absent, 0 not known.
-    classes : C names
+    classes : sequence of C str
     labels : (N,) int, optional
-        What a person said of a segment: a class index, `UNKNOWN` or `BACKGROUND`.
-    names : B strings, optional
-        What to call a bag in messages; "bag 7" when not given.
+        Label that a person gave to a segment: a class index, `UNKNOWN` or `BACKGROUND`.
+    names : sequence of B str, optional
+        Names of the bags in messages; "bag 7" if not given.
     allow_missing : bool
-        Let NaN stand for a feature that was not measured; only models that say `handles_missing` take such bags.
+        Whether NaN may stand for a feature that was not measured; only models with `handles_missing` take such bags.
+
+    Examples
+    --------
+    Two recordings with three segments. The first has a wren and a robin; the second has a robin, and nobody knows
+    whether it has a wren:
+
+    >>> bags = BagSet([[0.1], [0.9], [0.8]], [0, 2, 3], [[1, 1], [0, 1]], ["wren", "robin"], names=["dawn", "noon"])
+    >>> bags
+    BagSet(2 bags, 3 segments, 1 features, 2 classes)
+    >>> bags[[1]].X
+    array([[0.8]])
+    >>> [bag.names for bag in bags]
+    [['dawn'], ['noon']]
     """
 
     def __init__(
@@ -65,7 +78,7 @@ class BagSet:
         self.names: list[str] | None = None if names is None else [str(name) for name in names]
         self._check()
 
-    # what is in it
+    # contents
 
     @property
     def n_bags(self) -> int:
@@ -81,7 +94,7 @@ class BagSet:
 
     @property
     def bag_of(self) -> NDArray[np.int64]:
-        """(N,) the bag each segment belongs to."""
+        """(N,) int: the bag that each segment belongs to."""
         return np.repeat(np.arange(self.n_bags), np.diff(self.offsets))
 
     def __len__(self) -> int:
@@ -92,15 +105,15 @@ class BagSet:
         return f"BagSet({counts})"
 
     def name(self, bag: int) -> str:
-        """What to call bag number `bag` in a message."""
+        """Return the name of a bag in messages."""
         return f"bag {bag}" if self.names is None else f"bag {bag} ({self.names[bag]!r})"
 
     def rows(self, bag: int) -> slice:
-        """The rows of `X` that belong to bag number `bag`."""
+        """Return the rows of `X` that belong to a bag."""
         return slice(int(self.offsets[bag]), int(self.offsets[bag + 1]))
 
     def rows_of(self, bags: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of `X` of several bags, one bag after the other in the order given."""
+        """Return the rows of `X` of several bags, in the given order of the bags."""
         sizes = np.diff(self.offsets)[bags]
         before = np.cumsum(sizes) - sizes
         return np.repeat(self.offsets[bags] - before, sizes) + np.arange(sizes.sum())
@@ -108,10 +121,10 @@ class BagSet:
     def __iter__(self) -> Iterator[BagSet]:
         return (self[[bag]] for bag in range(self.n_bags))
 
-    # parts and sums
+    # parts and combinations
 
     def __getitem__(self, bags: slice | Sequence[int] | NDArray[Any]) -> BagSet:
-        """The chosen bags, in the order given: `bags[3:7]`, `bags[[4, 2]]` or `bags[mask]`."""
+        """Return the chosen bags, in the given order: `bags[3:7]`, `bags[[4, 2]]` or `bags[mask]`."""
         chosen = np.atleast_1d(np.arange(self.n_bags)[bags])
         rows = self.rows_of(chosen)
         return BagSet(
@@ -127,7 +140,14 @@ class BagSet:
     def replace(
         self, *, X: ArrayLike | None = None, tags: ArrayLike | None = None, labels: ArrayLike | None = None
     ) -> BagSet:
-        """The same bags with other features, tags or labels."""
+        """Return the same bags with other features, tags or labels.
+
+        Examples
+        --------
+        >>> bags = BagSet([[0.1], [0.9]], [0, 2], [[1, 1]], ["wren", "robin"])
+        >>> bags.replace(labels=[0, UNKNOWN]).labels
+        array([ 0, -1])
+        """
         return BagSet(
             self.X if X is None else X,
             self.offsets,
@@ -140,16 +160,23 @@ class BagSet:
 
     @classmethod
     def concatenate(cls, parts: Sequence[BagSet]) -> BagSet:
-        """One BagSet of all parts, which must agree in classes and number of features."""
+        """Return one BagSet of all parts, which must have the same classes and number of features.
+
+        Examples
+        --------
+        >>> bags = BagSet([[0.1], [0.9]], [0, 2], [[1, 1]], ["wren", "robin"])
+        >>> BagSet.concatenate([bags, bags])
+        BagSet(2 bags, 4 segments, 1 features, 2 classes)
+        """
         if not parts:
-            raise BagtagError("There are no bags to put together.")
+            raise BagtagError("There are no bags to concatenate.")
         first = parts[0]
         for part in parts[1:]:
             if part.classes != first.classes:
-                raise BagtagError("Bag sets with different classes cannot be put together.")
+                raise BagtagError("Bag sets with different classes cannot be concatenated.")
             if part.X.shape[1] != first.X.shape[1]:
                 raise BagtagError(
-                    f"Bag sets with {first.X.shape[1]} and {part.X.shape[1]} features cannot be put together."
+                    f"Bag sets with {first.X.shape[1]} and {part.X.shape[1]} features cannot be concatenated."
                 )
         names = None
         if any(part.names is not None for part in parts):
@@ -164,11 +191,33 @@ class BagSet:
             allow_missing=any(part.allow_missing for part in parts),
         )
 
-    def split(self, train_share: float = 0.8, *, seed: int = 0) -> tuple[BagSet, BagSet]:
-        """Train and test bags, at random; whole bags only, so that no recording is on both sides."""
+    def split(
+        self, train_share: float = 0.8, *, random_state: int | np.random.Generator | None = 0, seed: int | None = None
+    ) -> tuple[BagSet, BagSet]:
+        """Split the bags at random into training and test bags; the segments of a bag stay together.
+
+        Parameters
+        ----------
+        train_share : float
+            Share of the training bags, between 0 and 1.
+        random_state : int, Generator or None
+            An integer gives the same split each time.
+        seed : int, optional
+            Old name of `random_state`.
+
+        Examples
+        --------
+        >>> bags = BagSet([[0.1], [0.9], [0.5]], [0, 1, 2, 3], [[1], [1], [-1]], ["wren"])
+        >>> train, test = bags.split(2 / 3)
+        >>> len(train), len(test)
+        (2, 1)
+        """
+        if seed is not None:
+            warnings.warn("The parameter 'seed' is now called 'random_state'.", DeprecationWarning, stacklevel=2)
+            random_state = seed
         if not 0 < train_share < 1:
             raise BagtagError(f"The training share must lie between 0 and 1, not {train_share}.")
-        order = np.random.default_rng(seed).permutation(self.n_bags)
+        order = np.random.default_rng(random_state).permutation(self.n_bags)
         n_train = min(max(1, round(train_share * self.n_bags)), self.n_bags - 1)
         if n_train < 1:
             raise BagtagError("Splitting needs at least two bags.")
@@ -180,7 +229,7 @@ class BagSet:
     def from_npz(cls, path: str | Path) -> BagSet:
         """Read the `.npz` layout of the benchmarks: `X`, `bag_id`, `bag_label_matrix`, `class_names`.
 
-        A tag that is not set means absent. `instance_label` is truth for scoring and is not loaded as labels.
+        A tag that is not set is absent. `instance_label` is the truth for evaluation and is not loaded as labels.
         """
         from miml_core.bag_files import read_npz
 
@@ -189,13 +238,13 @@ class BagSet:
 
     @classmethod
     def from_arff(cls, path: str | Path) -> BagSet:
-        """Read a MIML relational `.arff`: bag id, a relational bag of numbers, then one 0/1 attribute a label."""
+        """Read a MIML relational `.arff`: bag id, a relational bag of numbers, then one 0/1 attribute per label."""
         from miml_core.bag_files import read_arff
 
         X, offsets, tags, classes, names = read_arff(Path(path))
         return cls(X, offsets, tags, classes, names=names)
 
-    # refusing bad input
+    # checks
 
     def _check(self) -> None:
         self._check_shapes()
@@ -213,9 +262,9 @@ class BagSet:
         if len(set(self.classes)) != self.n_classes:
             raise BagtagError("Two classes have the same name.")
         if self.labels.shape != (self.n_segments,):
-            raise BagtagError(f"There must be one label a segment, {self.n_segments}, not {self.labels.shape}.")
+            raise BagtagError(f"There must be one label per segment, {self.n_segments}, not {self.labels.shape}.")
         if self.names is not None and len(self.names) != self.n_bags:
-            raise BagtagError(f"There must be one name a bag, {self.n_bags}, not {len(self.names)}.")
+            raise BagtagError(f"There must be one name per bag, {self.n_bags}, not {len(self.names)}.")
         sizes = np.diff(self.offsets)
         if (sizes <= 0).any():
             raise BagtagError(f"{self.name(int(np.argmax(sizes <= 0)))} has no segments; leave it out.")

@@ -1,15 +1,15 @@
 """The exact posterior of every segment's label, given its bag's tags.
 
 Pham, Raich and Fern (2015) compute p(y_i | tags) by dynamic programming over the subsets of the tag set (their
-Propositions 1 to 3). Here the same chain is run forward and backward, so that every term is positive and nothing
-cancels, and it learns three things more, all exact and of the same cost O(n |R| 2^|R|):
+Propositions 1 to 3). Here the same chain is computed forward and backward, so that every term is positive and nothing
+cancels. There are three extensions, all exact and with the same cost O(n |R| 2^|R|):
 
 * optional classes: a class whose tag is not known, and the background class, may label a segment but need not;
-* leak e: with probability e a required tag is explained although no segment carries it;
-* corrections: a segment whose label a person gave has only that label left.
+* leak e: with probability e a required tag is true although no segment carries it;
+* corrections: a segment whose label a person gave can only have that label.
 
 With R the required tags, p_i(c) the model's probabilities, s_i their sum over the optional classes, and L a subset
-of R (the tags explained so far):
+of R (the tags of the first i segments):
 
     a_0(L) = e^|L| (1 - e)^|R - L|
     a_i(L) = s_i a_{i-1}(L) + sum_{c in L} p_i(c) [a_{i-1}(L) + a_{i-1}(L - c)]           (eq. 15 for s = e = 0)
@@ -18,7 +18,8 @@ of R (the tags explained so far):
     p(y_i = c in R, tags) = p_i(c) sum_L a_{i-1}(L) b_i(L + c)                            (eq. 19 for s = e = 0)
     p(y_i = o not in R, tags) = p_i(o) sum_L a_{i-1}(L) b_i(L)
 
-The derivative of a bag's log-likelihood in the score (the logit) of segment i and class c is posterior minus prior.
+The derivative of a bag's log-likelihood with respect to the logit of segment i and class c is posterior minus prior.
+The recursions are in `posterior_kernels.py`.
 """
 
 from __future__ import annotations
@@ -29,24 +30,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
+from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
+from miml_core.impossible_bags import refuse_zero_likelihood
 from miml_core.threads import run_in_threads
 
 MAX_EXACT = 20
-"""Most required tags of a bag for which the pass is exact."""
+"""Largest number of required tags of a bag for which the posterior is exact by default."""
 
 KEPT_TAGS = 12
-"""Tags that stay required in a bag with more than `MAX_EXACT`."""
+"""Number of tags that stay required in a bag with more than `MAX_EXACT`."""
 
 _TRAINING_STEPS, _TRAINING_TAGS = 5e7, 8
-
-_WORTH_THREADS = 20_000  # steps of the recursion: below it, waking threads costs more than they save
+_THREADING_STEPS = 20_000  # with fewer steps of the recursion, starting threads costs more than they save
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What the pass yields: (N, K) probabilities of each segment's label, (B,) log p(tags, labels) of each bag."""
+    """Result of `bag_posterior`.
+
+    Attributes
+    ----------
+    probabilities : (N, K) float
+        p(label | tags, labels) of each segment.
+    log_likelihood : (B,) float
+        log p(tags, labels) of each bag.
+    """
 
     probabilities: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
@@ -61,25 +70,41 @@ def bag_posterior(
     leak: float = 0.0,
     max_exact: int = MAX_EXACT,
 ) -> Posterior:
-    """Posterior of every segment's label under its bag's tags, and every bag's log-likelihood.
+    """Return the posterior of every segment's label given its bag's tags, and the log-likelihood of every bag.
 
     Parameters
     ----------
     log_prior : (N, K) float
-        log p_i(c) of a model that does not know the tags; K = C, or C + 1 with the background class last.
+        log p_i(c) without knowledge of the tags; K = C, or C + 1 with the background class last.
     offsets : (B + 1,) int
         Bag b is rows ``offsets[b]:offsets[b + 1]``.
     tags : (B, C) int8
         +1 required, -1 forbidden, 0 optional. The background is always optional.
     labels : (N,) int, optional
-        Corrections: a class index, `UNKNOWN` or `BACKGROUND`. Without a background column, a segment said to be
-        background explains nothing and has a row of zeros.
+        Corrections: a class index, `UNKNOWN` or `BACKGROUND`. Without a background column, a segment labelled
+        `BACKGROUND` carries no tag and has a row of zeros.
     leak : float
         Probability that a required tag is true without a segment of it.
     max_exact : int
-        A bag with more required tags than this is treated approximately, with a warning: the `KEPT_TAGS` tags that
-        its segments explain least stay required, the others become optional, as if they were explained anyway. The
-        log-likelihood is then an upper bound, close when those tags have likely segments.
+        A bag with more required tags is computed approximately, with a warning: the `KEPT_TAGS` tags with the least
+        prior probability stay required, the others become optional. The log-likelihood is then an upper bound, close
+        if the optional tags have likely segments.
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    A bag of two segments has a wren and a robin. The second segment is probably the robin, so the first is the wren:
+
+    >>> prior = [[0.5, 0.5], [0.2, 0.8]]
+    >>> result = bag_posterior(np.log(prior), offsets=[0, 2], tags=[[1, 1]])
+    >>> result.probabilities.round(2)
+    array([[0.8, 0.2],
+           [0.2, 0.8]])
+    >>> np.exp(result.log_likelihood).round(2)
+    array([0.5])
     """
     log_prior = np.ascontiguousarray(log_prior, dtype=np.float64)
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
@@ -100,11 +125,11 @@ def bag_posterior(
     def work(share: int, shares: int) -> None:
         pass_over_bags(log_prior, offsets, tags, labels, leak, order[share::shares], probabilities, log_likelihood)
 
-    if len(tags) > 1 and cost.sum() > _WORTH_THREADS:
+    if len(tags) > 1 and cost.sum() > _THREADING_STEPS:
         run_in_threads(work)
     else:
         work(0, 1)
-    _refuse_impossible(log_prior, offsets, tags, labels, leak, log_likelihood)
+    refuse_zero_likelihood(log_prior, offsets, tags, labels, leak, log_likelihood)
     return Posterior(probabilities, log_likelihood)
 
 
@@ -122,7 +147,21 @@ def _check_shapes(
 
 
 def tag_probabilities(prior: ArrayLike, offsets: ArrayLike, n_classes: int, leak: float = 0.0) -> NDArray[np.float64]:
-    """(B, C) probability that a bag has each tag, its segments being independent: 1 - (1 - e) prod_i (1 - p_i(c))."""
+    """Return (B, C) the probability 1 - (1 - e) prod_i (1 - p_i(c)) that a bag has each tag.
+
+    Parameters
+    ----------
+    prior : (N, K) float
+        p_i(c); columns after the first `n_classes` are not used.
+    offsets : (B + 1,) int
+    n_classes : int
+    leak : float
+
+    Examples
+    --------
+    >>> tag_probabilities([[0.5, 0.5], [0.2, 0.8]], offsets=[0, 2], n_classes=2)
+    array([[0.6, 0.9]])
+    """
     prior = np.asarray(prior, dtype=np.float64)[:, :n_classes]
     offsets = np.asarray(offsets)
     log_absent = np.add.reduceat(np.log1p(-np.minimum(prior, 1 - 1e-16)), offsets[:-1], axis=0)
@@ -130,12 +169,12 @@ def tag_probabilities(prior: ArrayLike, offsets: ArrayLike, n_classes: int, leak
 
 
 def warm() -> None:
-    """Compile the kernels, so that the first real call does not wait for it."""
+    """Compile the kernels, so that the first call does not wait for it."""
     bag_posterior(np.log([[0.5, 0.5]]), [0, 1], [[1, -1]])
 
 
 def posterior_cost(offsets: NDArray[np.int64], tags: NDArray[np.int8]) -> NDArray[np.float64]:
-    """(B,) what the pass costs in each bag, up to a factor: n |R| 2^|R|."""
+    """Return (B,) the cost of the posterior of each bag up to a factor, n |R| 2^|R|."""
     return _cost(np.diff(offsets), (tags > 0).sum(axis=1))
 
 
@@ -144,10 +183,10 @@ def _cost(n_segments: NDArray[np.int64], n_required: NDArray[np.int64]) -> NDArr
 
 
 def training_posterior(log_prior: ArrayLike, bags: BagSet, *, leak: float) -> Posterior:
-    """The posterior for use in training, which makes hundreds of passes: exact for as many tags as are affordable.
+    """Return the posterior for use in training, which computes it hundreds of times: exact where that is affordable.
 
-    One bag of 20 tags costs as much as a hundred thousand bags of three. Here bags stay exact up to 8 tags, and up to
-    as many more, `MAX_EXACT` at most, as keep a pass over all bags within half a second or so.
+    One bag with 20 tags costs as much as a hundred thousand bags with three. Bags are exact up to 8 tags, and up to
+    `MAX_EXACT` as long as all bags together take about half a second.
     """
     n_required = (bags.tags > 0).sum(axis=1)
     most = MAX_EXACT
@@ -163,8 +202,8 @@ def _relax_large_bags(
     if not len(large):
         return tags
     warnings.warn(
-        f"{len(large)} bags have more than {max_exact} tags (the first is bag {large[0]}); "
-        f"their posterior is approximate: only the {min(KEPT_TAGS, max_exact)} tags least explained stay required.",
+        f"{len(large)} bags have more than {max_exact} tags (the first is bag {large[0]}); their posterior is "
+        f"approximate: only the {min(KEPT_TAGS, max_exact)} least likely tags stay required.",
         stacklevel=3,
     )
     tags = tags.copy()
@@ -173,64 +212,3 @@ def _relax_large_bags(
         explained = np.exp(log_prior[offsets[bag] : offsets[bag + 1], required]).sum(axis=0)
         tags[bag, required[np.argsort(explained, kind="stable")[min(KEPT_TAGS, max_exact) :]]] = 0
     return tags
-
-
-def refuse_impossible_bags(bags: BagSet, *, background: bool, leak: float) -> None:
-    """Say in a sentence which bag no labelling can explain, before a long computation finds out."""
-    impossible = np.flatnonzero(~_possible(bags, background, leak))
-    if not len(impossible):
-        return
-    bag = int(impossible[0])
-    if not (bags.tags[bag] >= 0).any():
-        raise BagtagError(
-            f"No class is left for the segments of {bags.name(bag)}, whose tags are all absent; a model without a "
-            "background class cannot explain that: use background=True, or leave the bag out."
-        )
-    raise BagtagError(
-        f"The {bags.offsets[bag + 1] - bags.offsets[bag]} segments of {bags.name(bag)}, with the labels given to them, "
-        f"cannot carry its {(bags.tags[bag] > 0).sum()} tags; use a leak above 0, or leave the bag out."
-    )
-
-
-def _possible(bags: BagSet, background: bool, leak: float) -> NDArray[np.bool_]:
-    """(B,) whether some labelling of a bag's segments has the bag's tags."""
-    bag_of, free = bags.bag_of, bags.labels == UNKNOWN
-    n_free = np.bincount(bag_of[free], minlength=bags.n_bags)
-    possible = (n_free == 0) | (bags.tags >= 0).any(axis=1) | bool(background)
-    if leak == 0:
-        missing = bags.tags > 0
-        named = np.flatnonzero(bags.labels >= 0)
-        missing[bag_of[named], bags.labels[named]] = False
-        possible &= missing.sum(axis=1) <= n_free
-    return possible
-
-
-def _refuse_impossible(
-    log_prior: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    tags: NDArray[np.int8],
-    labels: NDArray[np.int64],
-    leak: float,
-    log_likelihood: NDArray[np.float64],
-) -> None:
-    """Say in a sentence why a bag cannot have its tags; never let NaN out."""
-    impossible = np.flatnonzero(~np.isfinite(log_likelihood))
-    if not len(impossible):
-        return
-    bag = int(impossible[0])
-    rows = slice(offsets[bag], offsets[bag + 1])
-    if np.isnan(log_prior[rows]).any():
-        raise BagtagError(f"The probabilities of bag {bag} are not numbers.")
-    n_required, n_segments = int((tags[bag] > 0).sum()), int(offsets[bag + 1] - offsets[bag])
-    free = int((labels[rows] != BACKGROUND).sum())
-    if leak == 0 and n_required > free:
-        raise BagtagError(
-            f"Bag {bag} has {n_required} tags but only {n_segments} segments to carry them ({free} not said to be "
-            "background); use a leak above 0, or leave the bag out."
-        )
-    if not (tags[bag] >= 0).any():
-        raise BagtagError(
-            f"Bag {bag} is tagged as having none of the classes, which a model without a background class cannot "
-            "explain; use background=True, or leave the bag out."
-        )
-    raise BagtagError(f"The labels given in bag {bag} leave no segment for one of its tags; use a leak above 0.")

@@ -48,9 +48,11 @@ def test_parts_put_together_are_the_whole():
 
 def test_a_split_is_by_bag_and_the_same_for_the_same_seed():
     bags = make(names=["a", "b", "c"])
-    train, test = bags.split(0.6, seed=5)
+    train, test = bags.split(0.6, random_state=5)
     assert sorted(train.names + test.names) == ["a", "b", "c"]
-    assert bags.split(0.6, seed=5)[0].names == train.names
+    assert bags.split(0.6, random_state=5)[0].names == train.names
+    with pytest.warns(DeprecationWarning, match="random_state"):
+        assert bags.split(0.6, seed=5)[0].names == train.names
     with pytest.raises(BagtagError, match="share"):
         bags.split(1.5)
 
@@ -66,7 +68,7 @@ def test_a_split_is_by_bag_and_the_same_for_the_same_seed():
         ({"tags": [[1, -1], [0, 1]]}, r"\(3, 2\)"),
         ({"labels": [0, 7, -1, -1, -1, -1]}, r"Label 7 of segment 0 of bag 1"),
         ({"labels": [1, -1, -1, -1, -1, -1]}, r"segment 0 of bag 0 is labelled 'robin'|Segment 0 of bag 0 is labelled"),
-        ({"labels": [0, 1]}, r"one label a segment"),
+        ({"labels": [0, 1]}, r"one label per segment"),
         ({"classes": ["wren", "wren"]}, r"same name"),
         ({"X": np.zeros(6)}, r"table of segments"),
         ({"offsets": [0]}, r"at least one bag"),

@@ -1,4 +1,4 @@
-"""One model on one data set: how well it labels the segments it learnt from, and those of bags it has never seen."""
+"""Measure a model on a data set: its labels of the segments it was trained on, and of those of other bags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.evaluation import metrics
-from miml_core.evaluation.configurations import make, told
+from miml_core.evaluation.configurations import make_model, training_bags
 from miml_core.evaluation.data_sets import DataSet
 from miml_core.evaluation.published import published
 from miml_core.models.gp_probit import GPProbit
@@ -26,7 +26,7 @@ MEASURES = (
 
 
 def measure(data: DataSet, name: str, *, folds: int, seed: int, tick: Tick = lambda: None) -> dict[str, Any]:
-    """A row of the benchmark; `tick` is called after each fit (one, and one a fold)."""
+    """Return one row of the benchmark; `tick` is called after each fit (one, and one per fold)."""
     row: dict[str, Any] = {"set": data.name, "model": name, "bags": data.bags.n_bags, "segments": data.bags.n_segments}
     row |= _transductive(data, name, seed)
     tick()
@@ -46,7 +46,7 @@ def measure(data: DataSet, name: str, *, folds: int, seed: int, tick: Tick = lam
 
 
 def bag_folds(n_bags: int, folds: int, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Train and test bags of each fold, whole bags only."""
+    """Yield the training and test bags of each fold; the segments of a bag stay together."""
     order = np.random.default_rng(seed).permutation(n_bags)
     for fold in range(min(folds, n_bags) if folds > 1 else 0):
         test = np.sort(order[fold::folds])
@@ -54,9 +54,9 @@ def bag_folds(n_bags: int, folds: int, seed: int) -> Iterator[tuple[NDArray[np.i
 
 
 def _transductive(data: DataSet, name: str, seed: int) -> dict[str, float]:
-    model = make(name, data, seed)
+    model = make_model(name, data, seed)
     began = time.perf_counter()
-    model.fit(told(name, data.bags, data.truth))
+    model.fit(training_bags(name, data.bags, data.truth))
     row = {"seconds": time.perf_counter() - began}
     if data.truth is None:
         return row
@@ -85,7 +85,7 @@ def _inductive(
 ) -> dict[str, float]:
     held_out = data.bags[test]
     truth = None if data.truth is None else _rows(data.truth, data.bags, train)
-    model = make(name, data, seed).fit(told(name, data.bags[train], truth))
+    model = make_model(name, data, seed).fit(training_bags(name, data.bags[train], truth))
     probabilities = model.predict_proba(held_out.X)
     scores = model.predict_tags(held_out)
     n_classes = held_out.n_classes
@@ -110,9 +110,9 @@ def _rows(values: Truth, bags: BagSet, chosen: NDArray[np.int64]) -> Truth:
 
 
 def correct_some(data: DataSet, share: float, seed: int) -> tuple[BagSet, NDArray[np.bool_]]:
-    """Bags in which that share of the known segments is labelled truly, at random; and which ones those are.
+    """Return bags with the true labels of a random share of the segments, and (N,) which segments those are.
 
-    A true class that the bag is tagged as not having is never revealed: a person would correct the tags first.
+    A true class that the bag is tagged as not having is never used: a person would correct the tags first.
     """
     assert data.truth is not None
     allowed = np.flatnonzero(data.truth >= 0)
@@ -126,12 +126,12 @@ def correct_some(data: DataSet, share: float, seed: int) -> tuple[BagSet, NDArra
 def measure_corrections(
     data: DataSet, name: str, shares: list[float], *, seed: int, tick: Tick = lambda: None
 ) -> dict[str, Any]:
-    """Accuracy on the segments nobody corrected, after each share of corrections (per cent)."""
+    """Return the accuracy on the segments without a correction, for each share of corrections (per cent)."""
     assert data.truth is not None
     row: dict[str, Any] = {"set": data.name, "model": name, "accuracy_on_the_rest": {}}
     for share in shares:
         bags, revealed = correct_some(data, share / 100, seed)
-        probabilities = make(name, data, seed).fit(bags).annotate(bags)
+        probabilities = make_model(name, data, seed).fit(bags).annotate(bags)
         predicted = metrics.predicted_classes(probabilities, bags.n_classes)
         rest = np.where(revealed, UNKNOWN, data.truth)
         row["accuracy_on_the_rest"][f"{share:g}"] = 100 * metrics.instance_accuracy(rest, predicted)

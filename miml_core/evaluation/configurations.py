@@ -1,8 +1,8 @@
-"""Which model with which parameters a name in the benchmark stands for.
+"""The models and parameters that the names of the benchmark stand for.
 
-Parameters are the constructor's own, but for two that say what the data is like: a background class where segments
-may be none of the classes, a leak where a tag may be true without a segment. No parameter looks at true labels, but
-for `supervised-lr`, which is the upper bound.
+Parameters are the defaults, except for two that depend on the data: a background class if segments may be none of the
+classes, and a leak if a tag may be true without a segment. True labels are used by `supervised-lr` only, which is the
+upper bound.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 DEFAULT = [name for name in CONFIGURATIONS if name not in ("ored-lr-rbf", "sim-max-cccp", "sim-rff", "mimm-pca")]
 
 
-def make(name: str, data: DataSet, seed: int) -> Model:
-    """The model a name stands for, for a data set."""
+def make_model(name: str, data: DataSet, seed: int) -> Model:
+    """Return an unfitted model by its name in the benchmark, with the parameters for a data set."""
     if name not in CONFIGURATIONS:
         raise BagtagError(f"There is no model called {name!r}; there are {', '.join(CONFIGURATIONS)}.")
     model, params = CONFIGURATIONS[name]
     known = MODELS[model]().get_params()
-    fitting = {
+    by_data = {
         "random_state": seed,
         "leak": LEAK if data.may_lack_segments else 0.0,
         "background": data.may_have_background,
     }
     if model == "mimm":
-        fitting["background"] = data.may_have_background or data.bags.n_classes == 1
-    return MODELS[model](**{**{key: value for key, value in fitting.items() if key in known}, **params})
+        by_data["background"] = data.may_have_background or data.bags.n_classes == 1
+    return MODELS[model](**{**{key: value for key, value in by_data.items() if key in known}, **params})
 
 
-def told(name: str, bags: BagSet, truth: np.ndarray | None) -> BagSet:
-    """What a model learns from: for the upper bound the true labels too, where the tags allow them."""
+def training_bags(name: str, bags: BagSet, truth: np.ndarray | None) -> BagSet:
+    """Return the bags that a model is trained on: for the upper bound, with the true labels and their tags."""
     if CONFIGURATIONS[name][0] != "supervised-lr" or truth is None:
         return bags
     tags = bags.tags.copy()

@@ -1,4 +1,4 @@
-"""Data sets for the benchmark: every `.npz` and `.arff` of a folder, with the variants its truth allows."""
+"""Data sets of the benchmark: every `.npz` and `.arff` file of a folder, in the variants that its truth allows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Variant = Literal["whole", "union", "filtered", "unfiltered", "tags only"]
 
 @dataclass(frozen=True)
 class DataSet:
-    """Bags to learn from, and the true class of their segments, which learning never sees."""
+    """Bags, and the true class of their segments, which is used for evaluation only."""
 
     file: str
     variant: Variant
     bags: BagSet
     truth: NDArray[np.int64] | None
-    """(N,) class index, `UNKNOWN` where nobody knows; None when only tags are known."""
+    """(N,) int: class index, or `UNKNOWN`; None if only tags are known."""
 
     @property
     def name(self) -> str:
@@ -44,9 +44,10 @@ class DataSet:
 def find_sets(
     folder: Path, wanted: list[str] | None = None, complain: Callable[[str], None] | None = None
 ) -> list[DataSet]:
-    """Every data set below `folder` whose name holds one of `wanted` (all of them when none is given).
+    """Return every data set below `folder` whose name contains one of `wanted` (all of them if it is empty).
 
-    A file that cannot be read is an error; with `complain` that is told why, and the others are read.
+    A file that cannot be read is an error; if `complain` is given, it is called with the message instead, and the other
+    files are read.
     """
     if not folder.is_dir():
         raise BagtagError(f"There is no folder {str(folder)!r}.")
@@ -95,7 +96,7 @@ def _read(path: Path) -> Iterator[DataSet]:
 
 
 def _labelled_only(bags: BagSet, truth: NDArray[np.int64]) -> tuple[BagSet, NDArray[np.int64]]:
-    """Segments of known class; bags that have none are left out."""
+    """Return the segments of known class; bags without any are left out."""
     kept = truth >= 0
     sizes = np.bincount(bags.bag_of[kept], minlength=bags.n_bags)
     some = sizes > 0
@@ -104,7 +105,7 @@ def _labelled_only(bags: BagSet, truth: NDArray[np.int64]) -> tuple[BagSet, NDAr
 
 
 def _union(bags: BagSet, truth: NDArray[np.int64]) -> BagSet:
-    """The same bags tagged with just the classes of their segments."""
+    """Return the same bags, tagged with exactly the classes of their segments."""
     tags = np.full_like(bags.tags, -1)
     tags[bags.bag_of, truth] = 1
     return bags.replace(tags=tags)

@@ -1,4 +1,4 @@
-"""From picture files to labelled segments, measured on folders of pictures with label maps.
+"""Measure the steps from picture files to labelled segments, on folders of pictures with label maps.
 
 Pictures are cut by our segmenter, tagged with the classes of their label maps, and annotated by ORed-LR from those
 tags alone. A segment's truth is the class of most of its labelled pixels; pixels of no class are ignored. Beside it
@@ -32,7 +32,7 @@ BENCHMARK_SEGMENTS = 40
 LEAK = 0.01
 FOLDS = 5
 MOST_TAGS = 0.5
-"""Where pictures have more than this share of all tags on average, tags say too little to learn from."""
+"""If pictures have more than this share of all tags on average, the tags are too uninformative to learn from."""
 
 _FITS = 4 + FOLDS
 
@@ -40,7 +40,7 @@ _FITS = 4 + FOLDS
 def measure_pictures(
     data_dir: str | Path, progress: Progress | None = None, jobs: int = 1
 ) -> dict[str, dict[str, Any]]:
-    """Figures for every picture set under `data_dir`/images, by name; {} when there is none.
+    """Return figures for every picture set under `data_dir`/images, by name; {} if there is none.
 
     `jobs` is the number of processes that read pictures (-1: one a core).
     """
@@ -75,7 +75,7 @@ def _measure(pictures: PictureSet, step: Step, jobs: int) -> dict[str, Any]:
 
 
 def _read_all(pictures: PictureSet, step: Step, jobs: int) -> tuple[list[Ways], list[str]]:
-    """Every picture cut three ways, and the names of those that could not be, with the reason."""
+    """Return every picture segmented in three ways, and the names of those that failed, with the reason."""
     from joblib import Parallel, delayed
 
     not_classes = tuple(number for number in range(256) if not pictures.is_class(number))
@@ -91,7 +91,7 @@ def _read_all(pictures: PictureSet, step: Step, jobs: int) -> tuple[list[Ways], 
 
 
 def _read_one(picture_path: Path, map_path: Path, not_classes: tuple[int, ...]) -> Ways | str:
-    """Our segments at the default number and at the benchmark's, and the true segments; or why not."""
+    """Return our segments at the default number and at the benchmark's, and the true segments; or the error message."""
     defaults = PictureSegmentSettings()
     try:
         ours = cut_and_count(picture_path, map_path, defaults, ("paper", "extended"))
@@ -125,7 +125,7 @@ def _accuracies(ours: CutSet, ideal: CutSet, step: Step) -> dict[str, Any]:
 
 
 class CutSet:
-    """A whole set of pictures, cut one way: segments in rows, the classes that occur in columns."""
+    """A set of pictures segmented in one way: segments in rows, the classes that occur in columns."""
 
     def __init__(self, segmented: list[Segmented], pictures: PictureSet) -> None:
         n_numbers = max(each.pixels.shape[1] for each in segmented)
@@ -147,19 +147,19 @@ class CutSet:
         return BagSet(self.features[features], self.offsets, self.tags, self.classes)
 
     def best_labelling(self) -> dict[str, float]:
-        """Segments a picture, and the share of the labelled pixels that are of their segment's majority class."""
+        """Return segments per picture, and the share of labelled pixels that have their segment's majority class."""
         return {
             "per_picture": round(len(self.pixels) / len(self.tags), 2),
             "best_labelling": round(float(self.pixels.max(axis=1).sum() / self.pixels.sum()), 4),
         }
 
     def majority_tag(self) -> NDArray[np.int64]:
-        """For each segment the one of its picture's tags that most pictures have."""
+        """Return, for each segment, the most frequent of its picture's tags."""
         likely = np.where(self.tags > 0, (self.tags > 0).sum(axis=0), -1).argmax(axis=1)
         return np.repeat(likely, np.diff(self.offsets))
 
     def score(self, predicted: NDArray[np.int64]) -> dict[str, float]:
-        """Accuracy of segments weighted by their labelled pixels, and the share of the labelled pixels got right."""
+        """Return the accuracy of segments weighted by labelled pixels, and the pixel accuracy."""
         weights = self.pixels.sum(axis=1)
         right = self.pixels[np.arange(len(predicted)), predicted].sum()
         return {
@@ -169,7 +169,7 @@ class CutSet:
 
 
 def annotate_from_tags(bags: BagSet) -> NDArray[np.int64]:
-    """The likeliest class of each segment, learnt from these tags and given them (transductive)."""
+    """Return the most likely class of each segment, learnt from these tags and given them (transductive)."""
     from miml_core.models.ored_lr import ORedLR
 
     model = ORedLR(background=True, leak=LEAK).fit(bags)
@@ -177,7 +177,7 @@ def annotate_from_tags(bags: BagSet) -> NDArray[np.int64]:
 
 
 def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step) -> NDArray[np.int64]:
-    """As `annotate_from_tags`, by a model told the true class of every segment of the other folds' pictures."""
+    """Do the same with a model that is trained on the true class of every segment of the other folds' pictures."""
     from miml_core.models.ored_lr import ORedLR
 
     predicted = np.zeros(bags.n_segments, dtype=np.int64)

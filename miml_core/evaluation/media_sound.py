@@ -1,4 +1,4 @@
-"""Segments of sound measured on recordings of known truth, and the whole chain from files to labels.
+"""Measure sound segments on recordings with known truth, and all steps from files to labels.
 
 Recordings are cut by our segmenter with the defaults for their sample rate. Where boxes are known: how many a segment
 overlaps, how many segments overlap a box, and how many lie in one (boxes may be drawn around whole songs). Where events
@@ -33,7 +33,7 @@ SAME_BOX = 0.3
 
 
 def measure_sound(data_dir: str | Path, progress: Progress | None = None, jobs: int = 1) -> dict[str, dict[str, Any]]:
-    """Figures for every set of recordings under `data_dir`/audio, by name; {} when there is none.
+    """Return figures for every set of recordings under `data_dir`/audio, by name; {} if there is none.
 
     `jobs` is the number of processes that read recordings and fit models (-1: one a core).
     """
@@ -54,7 +54,7 @@ def measure_sound(data_dir: str | Path, progress: Progress | None = None, jobs: 
 
 
 def box_figures(recordings: BoxSet, jobs: int = 1, step: Step = lambda: None) -> dict[str, Any]:
-    """How well segments and boxes overlap, within the stretches that were looked at."""
+    """Return how well segments and boxes overlap, within the annotated time ranges."""
     n_boxes = n_same = n_touched = n_segments = n_right = n_inside = n_read = 0
     paths, skipped = list(recordings.boxes), []
     for path, segments in zip(paths, in_parallel(segment_boxes, paths, jobs=jobs)):
@@ -86,13 +86,13 @@ def box_figures(recordings: BoxSet, jobs: int = 1, step: Step = lambda: None) ->
 
 
 def box_overlap(first: Array, second: Array) -> Array:
-    """(n, m) intersection over union of boxes (start, low, end, high)."""
+    """Return the (n, m) intersection over union of boxes (start, low, end, high)."""
     shared = _shared_area(first, second)
     return np.asarray(shared / np.maximum(_area(first)[:, None] + _area(second)[None] - shared, 1e-12))
 
 
 def box_shared(first: Array, second: Array) -> Array:
-    """(n, m) share of each first box that lies in each second one."""
+    """Return the (n, m) share of each first box that lies in each second one."""
     return np.asarray(_shared_area(first, second) / np.maximum(_area(first)[:, None], 1e-12))
 
 
@@ -106,7 +106,7 @@ def _area(boxes: Array) -> Array:
 
 
 def segment_boxes(path: Path) -> Array:
-    """(n, 4) start (s), low (Hz), end and high of the segments of a recording."""
+    """Return (n, 4) start (s), low (Hz), end and high of the segments of a recording."""
     info = audio_info(path)
     settings = InstanceSettings.for_rate(info.rate)
     spectrogram = read_spectrogram(path, 0.0, info.duration, settings.spectrogram)
@@ -117,7 +117,7 @@ def segment_boxes(path: Path) -> Array:
 
 
 def segment_figures(recordings: EventSet, jobs: int = 1) -> dict[str, Any]:
-    """How well the segments of recordings and their events agree in time."""
+    """Return how well the segments of recordings and their events agree in time."""
     paths = [path for path, events in recordings.events.items() if events]
     found = list(in_parallel(segment_boxes, paths, jobs=jobs))
     read = [(boxes[:, [0, 2]], path) for boxes, path in zip(found, paths) if not isinstance(boxes, str)]
@@ -163,7 +163,7 @@ def _agreement(times: list[Array], events: list[Any]) -> dict[str, Any]:
 
 
 def covered(spans: Array, others: Array) -> Array:
-    """(n,) share of each span (start, end) that the union of other spans covers."""
+    """Return the (n,) share of each span (start, end) that the union of other spans covers."""
     union: list[list[float]] = []
     for start, end in others[np.argsort(others[:, 0])]:
         if union and start <= union[-1][1]:
@@ -176,7 +176,7 @@ def covered(spans: Array, others: Array) -> Array:
 
 
 def in_parallel(work: Callable[..., Any], *arguments: Any, jobs: int) -> Iterator[Any]:
-    """What `work` makes of each recording, in order; the reason instead where it refuses one."""
+    """Return the result of `work` for each recording, in order, or the message of its error."""
     from joblib import Parallel, delayed
 
     tasks = (delayed(_or_reason)(work, *each) for each in zip(*arguments))

@@ -1,8 +1,8 @@
-"""How good predictions are: of segments, of bags, and of the probabilities themselves.
+"""Measures of the predictions of segments and bags, and of predicted probabilities.
 
-Segment measures look only at segments whose true class is known (a class index, not negative). Bag measures follow
-Zhou et al. (2012), as the papers do: ranking measures leave out bags that have none or all of the tags, for which no
-order is wrong, and coverage is divided by the number of classes. Losses and accuracies are shares, 0 to 1.
+Segment measures use only segments whose true class is known (a class index, not negative). Bag measures follow Zhou et
+al. (2012), as in the papers: ranking measures leave out bags with no tags or all tags, for which no order is wrong, and
+coverage is divided by the number of classes. Losses and accuracies are shares, 0 to 1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Truth = NDArray[np.int64]
 
 
 def predicted_classes(probabilities: ArrayLike, n_classes: int) -> Truth:
-    """(N,) the likeliest of the real classes; a background column is not looked at."""
+    """Return (N,) the most likely class; a background column is not used."""
     return np.argmax(np.asarray(probabilities)[:, :n_classes], axis=1)
 
 
@@ -23,13 +23,19 @@ def predicted_classes(probabilities: ArrayLike, n_classes: int) -> Truth:
 
 
 def instance_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """Share of the segments of known class that are predicted right."""
+    """Return the share of the segments of known class that are predicted correctly.
+
+    Examples
+    --------
+    >>> instance_accuracy([0, 1, -1, 1], [0, 1, 1, 0])  # the class of the third segment is not known
+    0.6666666666666666
+    """
     truth, predicted = _known(truth, predicted)
     return float((truth == predicted).mean())
 
 
 def macro_f1(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """F1 of each class that occurs in the truth, averaged: rare classes count as much as common ones."""
+    """Return the mean F1 of the classes that occur in the truth: rare classes count as much as common ones."""
     from sklearn.metrics import f1_score
 
     truth, predicted = _known(truth, predicted)
@@ -37,9 +43,9 @@ def macro_f1(truth: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def key_instance_accuracy(truth: ArrayLike, scores: ArrayLike, offsets: ArrayLike, tags: ArrayLike) -> float:
-    """Share of a bag's tags whose best-scored segment really is of that class (Huang et al. 2014, key instances).
+    """Return the share of tags whose highest-scored segment has that class (key instances, Huang et al. 2014).
 
-    Tags that no segment of known class in the bag carries are not counted, nor segments of unknown class chosen from.
+    Tags without a segment of that class in the bag are not counted, and segments of unknown class are not considered.
     """
     truth, scores, offsets = np.asarray(truth), np.asarray(scores), np.asarray(offsets)
     right = total = 0
@@ -53,7 +59,7 @@ def key_instance_accuracy(truth: ArrayLike, scores: ArrayLike, offsets: ArrayLik
 
 
 def one_against_rest(truth: ArrayLike, each: ArrayLike) -> dict[str, float]:
-    """Each class as a binary problem of its own, averaged over classes (Wang and Pinar 2019, section 4)."""
+    """Return AUC and log-likelihood of each class against the rest, averaged (Wang and Pinar 2019, section 4)."""
     from sklearn.metrics import roc_auc_score
 
     known, p = _known(truth, each)
@@ -72,19 +78,19 @@ def one_against_rest(truth: ArrayLike, each: ArrayLike) -> dict[str, float]:
 
 
 def log_likelihood(truth: ArrayLike, probabilities: ArrayLike) -> float:
-    """Mean log probability of the true class."""
+    """Return the mean log probability of the true class."""
     truth, p = _known(truth, probabilities)
     return float(np.log(np.maximum(p[np.arange(len(truth)), truth], 1e-300)).mean())
 
 
 def brier_score(truth: ArrayLike, probabilities: ArrayLike) -> float:
-    """Mean over segments of the squared distance between probabilities and truth, summed over classes (0 to 2)."""
+    """Return the mean squared distance between probabilities and truth, summed over classes (0 to 2)."""
     truth, p = _known(truth, probabilities)
     return float(((p - np.eye(p.shape[1])[truth]) ** 2).sum(axis=1).mean())
 
 
 def calibration_error(truth: ArrayLike, probabilities: ArrayLike, n_bins: int = 10) -> float:
-    """Expected calibration error: |accuracy - confidence| in equal bins of the top probability, weighted by size."""
+    """Return the expected calibration error: mean |accuracy - confidence| over equal bins of the top probability."""
     truth, p = _known(truth, probabilities)
     confidence, right = p.max(axis=1), p.argmax(axis=1) == truth
     which = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
@@ -96,7 +102,7 @@ def calibration_error(truth: ArrayLike, probabilities: ArrayLike, n_bins: int = 
 
 
 def union_tags(predicted: ArrayLike, offsets: ArrayLike, n_classes: int) -> NDArray[np.bool_]:
-    """(B, C) the union of a bag's predicted classes (Pham et al. 2015, eq. 28); negative ones are background."""
+    """Return (B, C) the union of each bag's predicted classes (Pham et al. 2015, eq. 28); negative is background."""
     predicted, offsets = np.asarray(predicted), np.asarray(offsets)
     tags = np.zeros((len(offsets) - 1, n_classes), bool)
     bag_of = np.repeat(np.arange(len(tags)), np.diff(offsets))
@@ -106,13 +112,19 @@ def union_tags(predicted: ArrayLike, offsets: ArrayLike, n_classes: int) -> NDAr
 
 
 def hamming_loss(tags: ArrayLike, predicted: ArrayLike) -> float:
-    """Share of the (bag, class) pairs that are wrong; tags that are not known are left out."""
+    """Return the share of (bag, class) pairs that are wrong; tags that are not known are left out."""
     tags, predicted = np.asarray(tags), np.asarray(predicted, dtype=bool)
     return float(((tags > 0) != predicted)[tags != 0].mean())
 
 
 def ranking_loss(tags: ArrayLike, scores: ArrayLike) -> float:
-    """Share of the (present, absent) pairs of a bag in the wrong order or tied, averaged over bags."""
+    """Return the share of (present, absent) pairs in the wrong order or tied, averaged over bags.
+
+    Examples
+    --------
+    >>> ranking_loss([[1, -1, -1]], [[0.5, 0.7, 0.1]])  # one of two pairs is in the wrong order
+    0.5
+    """
     from sklearn.metrics import label_ranking_loss
 
     present, scores = _ordered_bags(tags, scores)
@@ -120,7 +132,7 @@ def ranking_loss(tags: ArrayLike, scores: ArrayLike) -> float:
 
 
 def average_precision(tags: ArrayLike, scores: ArrayLike) -> float:
-    """For each present tag, the share of present tags among those scored at least as high; averaged over tags, bags."""
+    """Return the share of present tags among those scored at least as high, averaged over present tags and bags."""
     from sklearn.metrics import label_ranking_average_precision_score
 
     present, scores = _ordered_bags(tags, scores)
@@ -128,13 +140,13 @@ def average_precision(tags: ArrayLike, scores: ArrayLike) -> float:
 
 
 def one_error(tags: ArrayLike, scores: ArrayLike) -> float:
-    """Share of the bags whose best-scored tag is absent."""
+    """Return the share of bags whose highest-scored tag is absent."""
     present, scores = _ordered_bags(tags, scores)
     return float((~present[np.arange(len(present)), scores.argmax(axis=1)]).mean()) if len(present) else float("nan")
 
 
 def coverage(tags: ArrayLike, scores: ArrayLike) -> float:
-    """How many absent or present tags stand above the last present one, divided by the number of classes."""
+    """Return how many tags are ranked above the last present one, divided by the number of classes."""
     from sklearn.metrics import coverage_error
 
     present, scores = _ordered_bags(tags, scores)
@@ -144,7 +156,7 @@ def coverage(tags: ArrayLike, scores: ArrayLike) -> float:
 
 
 def bag_measures(tags: ArrayLike, scores: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
-    """The five measures of Pham et al. (2015), Table 7, by their names there."""
+    """Return the five measures of Pham et al. (2015), Table 7, by name."""
     return {
         "hamming_loss": hamming_loss(tags, predicted),
         "ranking_loss": ranking_loss(tags, scores),
@@ -161,7 +173,7 @@ def _known(truth: ArrayLike, *others: ArrayLike) -> tuple[NDArray, ...]:
 
 
 def _ordered_bags(tags: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Array]:
-    """Bags with fully known tags of which some are present and some absent."""
+    """Return the bags whose tags are all known, some present and some absent."""
     tags, scores = np.asarray(tags), np.asarray(scores, dtype=np.float64)
     use = (tags != 0).all(axis=1) & (tags > 0).any(axis=1) & (tags < 0).any(axis=1)
     return (tags > 0)[use], scores[use]

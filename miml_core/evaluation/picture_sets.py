@@ -1,4 +1,4 @@
-"""Folders of pictures with label maps, and what each picture gives: segments, features, and their true classes.
+"""Read folders of pictures with label maps: segments, features, and true classes per picture.
 
 A set is a folder with `images/` and `labels/` (a grey or palette picture of the same name and size, one number a
 pixel) and, if wanted, `classes.json` with `{"classes": [name of number 0, ...]}`. A class called void (or
@@ -29,7 +29,7 @@ SPECK = 0.0005
 
 @dataclass(frozen=True)
 class PictureSet:
-    """A named set: (picture, label map) pairs and the names of the numbers, where they are known."""
+    """A named set: (picture, label map) pairs, and the names of the label numbers if known."""
 
     name: str
     files: list[tuple[Path, Path]]
@@ -45,7 +45,7 @@ class PictureSet:
 
 @dataclass(frozen=True, eq=False)
 class Segmented:
-    """The segments of one picture in one way of cutting it.
+    """The segments of one picture, segmented in one way.
 
     `pixels[i, number]` counts the pixels of segment i that the label map gives that number.
     """
@@ -55,13 +55,13 @@ class Segmented:
 
 
 def find_picture_sets(data_dir: Path) -> list[PictureSet]:
-    """Every folder of `data_dir`/images that is laid out as above."""
+    """Return every folder of `data_dir`/images with this layout."""
     folders = sorted(path for path in (data_dir / "images").glob("*") if (path / "labels").is_dir())
     return [found for found in map(_picture_set, folders) if found.files]
 
 
 def read_label_map(path: Path, grid: Grid) -> NDArray[np.int64]:
-    """The numbers of a label map at the centres of the pixels of a (perhaps reduced) picture's grid."""
+    """Return the numbers of a label map at the pixel centres of a (possibly reduced) picture's grid."""
     from PIL import Image
 
     try:
@@ -82,7 +82,7 @@ def read_label_map(path: Path, grid: Grid) -> NDArray[np.int64]:
 def cut_and_count(
     picture_path: Path, map_path: Path, settings: PictureSegmentSettings, feature_sets: tuple[str, ...]
 ) -> Segmented:
-    """Our segments of a picture with the given features, and the label map's numbers in each."""
+    """Return our segments of a picture with the given features, and the label map's numbers in each."""
     picture, numbers = _read(picture_path, map_path, settings)
     return _segmented(picture, numbers, find_picture_segments(picture, settings), feature_sets)
 
@@ -90,7 +90,7 @@ def cut_and_count(
 def true_segments(
     picture_path: Path, map_path: Path, settings: PictureSegmentSettings, not_classes: tuple[int, ...]
 ) -> Segmented:
-    """The connected parts of the label map's classes in place of our segments."""
+    """Return the connected parts of the label map's classes instead of our segments."""
     from scipy.ndimage import label
 
     picture, numbers = _read(picture_path, map_path, settings)

@@ -1,4 +1,4 @@
-"""Figures from the papers, to stand beside ours: data, and where it is printed."""
+"""Figures from the papers, to compare with ours, with their source."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ for _row, _values in _BAG_FIGURES.items():
 
 
 def published(data_set: str, configuration: str, measure: str) -> Figure | None:
-    """The figure of a paper for a set, a model and a measure, if one is printed."""
+    """Return the published figure for a set, a model and a measure, or None."""
     return PUBLISHED.get((data_set, configuration, measure))

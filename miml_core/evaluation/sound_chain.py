@@ -1,4 +1,4 @@
-"""From recordings to labelled segments: what tags alone lead to, and what each part of the chain costs.
+"""Measure all steps from recordings to labels learnt from tags alone, and the error that each step adds.
 
 Recordings are cut by our segmenter and tagged with the labels of their events; ORed-LR learns from the tags, as the app
 does it by default, and names the segments given the tags (transductive). A segment's truth is the label with which it
@@ -35,7 +35,7 @@ N_FITS = 7
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """One recording as the chain sees it.
+    """One recording with its segments and events.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Heard:
 
 
 def hear(path: Path, events: Sequence[Event]) -> Heard:
-    """Segments and features of a recording, beside its events."""
+    """Return the segments, features and events of a recording."""
     info = audio_info(path)
     settings = InstanceSettings.for_rate(info.rate)
     found = sound_instances(path, 0.0, info.duration, settings)
@@ -74,7 +74,7 @@ def hear(path: Path, events: Sequence[Event]) -> Heard:
 
 
 def chain_figures(heard: Sequence[Heard], jobs: int = 1, step: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Accuracy of the labels that tags alone lead to, with and without the truth in the place of each part."""
+    """Return the accuracy of labels learnt from tags alone, also with the truth in place of each step."""
     from joblib import Parallel, delayed
 
     classes = sorted({event.label for one in heard for event in one.events} - {UNKNOWN_LABEL})
@@ -115,7 +115,7 @@ def chain_figures(heard: Sequence[Heard], jobs: int = 1, step: Callable[[], None
 
 
 def segment_truth(times: Array, events: Sequence[Event], classes: list[str]) -> Labels:
-    """Of each segment the class with which it shares most time; `BACKGROUND` for none of them."""
+    """Return the class with which each segment shares most time, or `BACKGROUND`."""
     truth = np.full(len(times), BACKGROUND)
     for i, (start, end) in enumerate(times):
         shared: Counter[str] = Counter()
@@ -132,7 +132,7 @@ def _event_truth(events: Sequence[Event], classes: list[str]) -> Labels:
 
 
 def make_bags(heard: Sequence[Heard], classes: list[str], X: Sequence[Array]) -> BagSet:
-    """One bag a recording, tagged with the labels of its events."""
+    """Return one bag per recording, tagged with the labels of its events."""
     tags = np.full((len(heard), len(classes)), -1)
     for bag, one in enumerate(heard):
         for event in one.events:
@@ -143,7 +143,7 @@ def make_bags(heard: Sequence[Heard], classes: list[str], X: Sequence[Array]) ->
 
 
 def _accuracy(bags: BagSet, truth: Labels, *, background: bool = True) -> float:
-    """Share of the segments named right; without a background class, a bag without tags is all background."""
+    """Return the share of correct segments; without a background class, a bag without tags is all background."""
     from miml_core.models.ored_lr import ORedLR
 
     tagged = np.ones(bags.n_bags, dtype=bool) if background else np.asarray((bags.tags > 0).any(axis=1))
@@ -154,7 +154,7 @@ def _accuracy(bags: BagSet, truth: Labels, *, background: bool = True) -> float:
 
 
 def _supervised(bags: BagSet, truth: Labels) -> float:
-    """The same features and tags with a model that was told the truth of other recordings, in folds."""
+    """Return the accuracy of a model that is trained on the true labels of other recordings, in folds."""
     from miml_core.evaluation.benchmark import bag_folds
     from miml_core.models.ored_lr import ORedLR
 
@@ -170,7 +170,7 @@ def _supervised(bags: BagSet, truth: Labels) -> float:
 
 
 def _majority(bags: BagSet) -> Labels:
-    """For each segment the commonest of its bag's tags; background where there is none."""
+    """Return, for each segment, the most frequent of its bag's tags, or background."""
     scores = np.where(bags.tags > 0, (bags.tags > 0).sum(axis=0), 0)
     best = np.where(scores.any(axis=1), scores.argmax(axis=1), BACKGROUND)
     return np.asarray(best[bags.bag_of])

@@ -1,4 +1,4 @@
-"""Recordings of known truth, in the layouts of the benchmark data.
+"""Read recordings with known truth, in the layouts of the benchmark data.
 
 * events: a folder with `events.csv` (file, start_s, duration_s, label) and the recordings in it or below;
 * boxes: a folder with recordings and an annotation project in whombat's AOEF JSON, or recordings each with an Audacity
@@ -22,7 +22,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Event:
-    """A stretch of time in which something is heard."""
+    """A span of time in which something is heard."""
 
     start: float
     end: float
@@ -39,7 +39,7 @@ class EventSet:
 
 @dataclass(frozen=True)
 class BoxSet:
-    """Recordings whose calls are known in time and frequency, within the stretches that were looked at."""
+    """Recordings whose calls are known in time and frequency, within the annotated time ranges."""
 
     name: str
     boxes: dict[Path, list[Box]]
@@ -47,12 +47,12 @@ class BoxSet:
 
 
 def find_event_sets(data_dir: Path) -> list[EventSet]:
-    """Every events layout below `data_dir`/audio."""
+    """Return every set with the events layout below `data_dir`/audio."""
     return [_read_events(path) for path in sorted((data_dir / "audio").rglob("events.csv"))]
 
 
 def find_box_sets(data_dir: Path) -> list[BoxSet]:
-    """Every boxes layout below `data_dir`/audio."""
+    """Return every set with the boxes layout below `data_dir`/audio."""
     folders = sorted(path for path in (data_dir / "audio").glob("*") if path.is_dir())
     found = [_read_aoef(folder) for folder in folders] + [_read_audacity(folder) for folder in folders]
     return [one for one in found if one is not None and one.boxes]
@@ -77,7 +77,7 @@ def _read_events(table: Path) -> EventSet:
 
 
 def _read_aoef(folder: Path) -> BoxSet | None:
-    """The file with the most boxes, when a folder holds several views of one project."""
+    """Return the file with the most boxes, if a folder has several views of one project."""
     recordings = {path.name: path for path in _recordings(folder)}
     best: BoxSet | None = None
     for path in sorted(folder.glob("*.json")):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from miml_core.models.fit_progress import Progress
 
 if TYPE_CHECKING:
-    from miml_core.models.base import Model, load_model
+    from miml_core.models.base import Model as Model
+    from miml_core.models.base import load_model as load_model
 
 _CLASSES = {
     "ored-lr": ("miml_core.models.ored_lr", "ORedLR"),
@@ -49,8 +50,9 @@ class _Models(Mapping[str, "type[Model]"]):
 
 
 MODELS: Mapping[str, type[Model]] = _Models()
+"""The models by name, for example `MODELS["ored-lr"]`."""
 
-__all__ = ["MODELS", "Model", "Progress", "load_model"]
+__all__ = ["MODELS", "Progress"]  # and, imported when they are first used: Model, load_model
 
 
 def __getattr__(name: str) -> Any:

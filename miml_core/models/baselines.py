@@ -169,9 +169,9 @@ class CandidateEM(_LogisticBaseline):
     Examples
     --------
     >>> from miml_core import BagSet
-    >>> bags = BagSet([[0.0], [1.0], [1.1]], [0, 2, 3], [[1, 1], [-1, 1]], ["wren", "robin"])
+    >>> bags = BagSet([[0.0], [5.0], [5.2], [0.1]], [0, 2, 3, 4], [[1, 1], [-1, 1], [1, -1]], ["wren", "robin"])
     >>> CandidateEM().fit(bags).annotate(bags).argmax(axis=1)
-    array([0, 1, 1])
+    array([0, 1, 1, 0])
     """
 
     name: ClassVar[str] = "candidate-em"

@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
 from miml_core.bags import UNKNOWN, BagSet
+from miml_core.impossible_bags import refuse_impossible_bags
 from miml_core.models.background import background_shift, lower_background
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.feature_maps import RandomFourier, RBFDictionary, Standardise, kernel_delta, pack, unpack
@@ -55,7 +56,7 @@ from miml_core.models.ored_lr_likelihood import (
 )
 from miml_core.models.ored_lr_solvers import SOLVERS, Whitening, maximise_lbfgs
 from miml_core.models.ored_lr_start import FITTING, PHASES, Start, find_start, informative_bags, report_iteration
-from miml_core.posterior import bag_posterior, refuse_impossible_bags, tag_probabilities, training_posterior
+from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
 

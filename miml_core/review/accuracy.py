@@ -1,21 +1,27 @@
-"""Accuracy from a sample, with its interval."""
+"""Confidence interval of an accuracy that was estimated from a sample."""
 
 from __future__ import annotations
 
-from math import sqrt
 
-_Z_95 = 1.959963984540054
+def wilson_interval(right: int, n: int) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of a share, which also suits small samples and shares near 0 and 1.
 
+    Parameters
+    ----------
+    right : int
+        Number of successes.
+    n : int
+        Sample size; the interval of an empty sample is (0, 1).
 
-def wilson_interval(right: int, n: int, z: float = _Z_95) -> tuple[float, float]:
-    """Wilson's score interval of a share: sensible also for small samples and for shares near 0 and 1.
-
-    With nothing sampled anything is possible: (0, 1).
+    Examples
+    --------
+    >>> low, high = wilson_interval(8, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.49, 0.943)
     """
     if n == 0:
         return 0.0, 1.0
-    share = right / n
-    centre = share + z * z / (2 * n)
-    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+    from scipy.stats import binomtest  # imported here because it takes a second
+
+    interval = binomtest(right, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)

@@ -180,6 +180,15 @@ def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, 
             assert (stages / "out.csv").read_text() == written
 
 
+def test_parameters_of_an_earlier_version_can_be_trained_again(stages: Path, forked: Forked) -> None:
+    with Project.open(_copy(stages, "export", "old names")) as project:
+        do(project, "train", {"params": {"alpha": 0.01, "max_iterations": 7, "tolerance": 0.1, "seed": 3}})
+        run, model = project.current_run(), project.load_model()
+        wanted = {"alpha": 0.01, "max_iter": 7, "tol": 0.1, "random_state": 3}
+        assert run is not None and wanted.items() <= run.params.items()
+        assert wanted.items() <= model.get_params().items()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "params"), [("segment", {}), ("train", {"again": True}), ("train", {"scope": "all"})]
