@@ -3,7 +3,7 @@
 Pictures are cut by our segmenter, tagged with the classes of their label maps, and annotated by ORed-LR from those
 tags alone. A segment's truth is the class of most of its labelled pixels; pixels of no class are ignored. Beside it
 stand: how well the segments could be labelled at best, the tag that most pictures have (the baseline), and the same
-with the truth put in the place of each part in turn, which tells what the part costs.
+with the truth put in the place of each part in turn, which shows the error of that part.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _accuracies(ours: CutSet, ideal: CutSet, step: Step) -> dict[str, Any]:
     majority = {"majority tag": ours.score(ours.majority_tag())}
     if (ours.tags > 0).mean() > MOST_TAGS:
         step(_FITS)
-        return {"accuracy": majority, "not_measured": "most pictures have most of the tags, which then tell little"}
+        return {"accuracy": majority, "not_measured": "most pictures have most of the tags, too uninformative"}
     found = {}
     for features in ("paper", "extended"):
         found[features] = ours.score(annotate_from_tags(ours.bags(features)))
@@ -181,13 +181,13 @@ def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step) -> NDArray[n
     from miml_core.models.ored_lr import ORedLR
 
     predicted = np.zeros(bags.n_segments, dtype=np.int64)
-    told = bags.replace(labels=truth)
+    labelled = bags.replace(labels=truth)
     fold_of = np.random.default_rng(0).permutation(bags.n_bags) % min(FOLDS, bags.n_bags)
     for fold in range(FOLDS):
         step()
         held_out = np.flatnonzero(fold_of == fold)
         others = np.flatnonzero(fold_of != fold)
         if len(held_out) and len(others):
-            model = ORedLR(background=True, leak=LEAK).fit(told[others])
+            model = ORedLR(background=True, leak=LEAK).fit(labelled[others])
             predicted[bags.rows_of(held_out)] = predicted_classes(model.annotate(bags[held_out]), bags.n_classes)
     return predicted

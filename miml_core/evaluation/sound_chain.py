@@ -89,14 +89,14 @@ def chain_figures(heard: Sequence[Heard], jobs: int = 1, step: Callable[[], None
     paper = ours.replace(X=np.ascontiguousarray(ours.X[:, :n_paper]))
     cut = make_bags(heard, classes, [one.event_X for one in heard])
     cut_truth = np.concatenate([_event_truth(one.events, classes) for one in heard])
-    told = ours.replace(X=np.eye(len(classes) + 1)[truth][:, :-1])
+    labelled = ours.replace(X=np.eye(len(classes) + 1)[truth][:, :-1])
     tasks = [
         delayed(_accuracy)(paper, truth),
         delayed(_accuracy)(ours, truth),
         delayed(_accuracy)(paper, truth, background=False),
         delayed(_accuracy)(ours, truth, background=False),
         delayed(_accuracy)(cut, cut_truth),
-        delayed(_accuracy)(told, truth),
+        delayed(_accuracy)(labelled, truth),
         delayed(_supervised)(ours, truth),
     ]
     found = []
@@ -161,10 +161,10 @@ def _supervised(bags: BagSet, truth: Labels) -> float:
     tags = bags.tags.copy()
     named = np.flatnonzero(truth >= 0)
     tags[bags.bag_of[named], truth[named]] = 1
-    told = bags.replace(tags=tags, labels=truth)
+    labelled = bags.replace(tags=tags, labels=truth)
     predicted = np.full(len(truth), BACKGROUND)
     for train, test in bag_folds(bags.n_bags, FOLDS, seed=0):
-        model = ORedLR(background=True, leak=LEAK).fit(told[train])
+        model = ORedLR(background=True, leak=LEAK).fit(labelled[train])
         predicted[bags.rows_of(test)] = _named(model.annotate(bags[test]), bags.n_classes)
     return float((truth == predicted).mean())
 

@@ -196,3 +196,10 @@ def test_a_refit_by_the_other_inference_keeps_nothing_of_the_earlier_fit():
     np.testing.assert_array_equal(model.predict_proba(bags.X), fresh.predict_proba(bags.X))
     np.testing.assert_array_equal(model.predict_tags(bags), fresh.predict_tags(bags))
     assert set(model._state()) == set(fresh._state())
+
+
+def test_tag_probabilities_of_a_small_bag_are_the_same_each_time():
+    bags, _ = two_species()
+    model = GPProbit(n_inducing=10).fit(bags)
+    one = BagSet(bags.X[:3], [0, 3], bags.tags[:1], bags.classes)
+    np.testing.assert_array_equal(model.predict_tags(one), model.predict_tags(one))
