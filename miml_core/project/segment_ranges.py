@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, or_, select, text, true
+from sqlalchemy import Connection, Row, and_, or_, select, text, true
 
 from miml_core.bags import BACKGROUND
 from miml_core.project import segments
@@ -48,12 +48,12 @@ def between(
     Up to `MOST_OUTLINES` come with outlines, up to `MOST_BOXES` without ("boxes"), of more there is only the number
     ("none").
     """
-    here = and_(table.c.bag_id == bag_id, table.c.left <= last, table.c.right >= first)
-    total = int(connection.execute(select(func.count()).where(here, table.c.alive)).scalar() or 0)
+    touches = and_(table.c.bag_id == bag_id, table.c.alive, table.c.left <= last, table.c.right >= first)
+    here = list(connection.execute(select(table.c.id).where(touches)).scalars())
+    total = len(here)
     detail = "outlines" if total <= MOST_OUTLINES else "boxes" if total <= MOST_BOXES else "none"
-    chosen = and_(table.c.bag_id == bag_id, table.c.id.in_(list(also)))
-    if detail != "none":
-        chosen = or_(here, chosen)
+    wanted = [*also] if detail == "none" else [*here, *also]
+    chosen = and_(table.c.id.in_(wanted), table.c.bag_id == bag_id)
     found = segments.matching(connection, chosen, tolerance=segments.SCREEN_TOLERANCE if detail == "outlines" else None)
     return SegmentRange(first, last, total, detail, found)
 

@@ -129,7 +129,8 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
 
 def _all_segments(project: Project, bag: Bag) -> dict[str, Any]:
     """`range` and `counts` are null: everything is here to be counted."""
-    segments = [_segment(segment, project.kind) for segment in project.segments(bag.id)]
+    kind = project.kind
+    segments = [_segment(segment, kind) for segment in project.segments(bag.id)]
     return {"segments": segments, "range": None, "counts": None}
 
 
@@ -138,8 +139,9 @@ def _some_segments(
 ) -> dict[str, Any]:
     found = project.segments_between(bag.id, asked.first, asked.last, also=asked.also)
     counted = _counted(project, bag, revision, extent)
+    kind = project.kind
     return {
-        "segments": [_segment(one, project.kind, boxed=True) for one in found.segments],
+        "segments": [_segment(one, kind, boxed=True) for one in found.segments],
         "range": {"from": found.first, "to": found.last, "total": found.total, "detail": found.detail},
         "counts": {
             "segments": counted.n_segments,
