@@ -11,13 +11,10 @@ from pages.widgets.empty import empty
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.live import rerun_on_news
-from pages.widgets.missing_files import missing_files
+from pages.widgets.missing_files import look_at_files, missing_files
 from pages.widgets.paging import paging
 from pages.widgets.progress_row import progress_row
 from pages.widgets.session import the_project
-
-# Time to see which files of the page are missing or changed; the rest is seen when the page is drawn again.
-_LOOK_SECONDS = 0.3
 
 project = the_project()
 noun, nouns = WORDS[project.kind]
@@ -47,7 +44,7 @@ with told():
     else:
         choice = bag_filters(project)
         page = paging(project, choice)
-        project.refresh_media([bag.media_id for bag in page.bags if not bag.not_allowed], seconds=_LOOK_SECONDS)
+        look_at_files(project, page)
         if page.bags:
             above = st.container()
             chosen, complete = bag_table(project, page, key="library.table")

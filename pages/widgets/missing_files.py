@@ -6,12 +6,19 @@ from pathlib import Path
 
 import streamlit as st
 
-from miml_core.project import Project
+from miml_core.project import BagPage, Project
 from pages.widgets.folder_chooser import folder_chooser
 from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count, plain
 
 _MOST_NAMED = 3
+_LOOK_SECONDS = 0.3
+"""Time to see which files of a page are missing or changed; the rest is seen when the page is drawn again."""
+
+
+def look_at_files(project: Project, page: BagPage) -> None:
+    """See which files of the bags on a page are missing or have changed, so that the counts include them."""
+    project.refresh_media([bag.media_id for bag in page.bags if not bag.not_allowed], seconds=_LOOK_SECONDS)
 
 
 def missing_files(project: Project) -> None:
@@ -27,8 +34,9 @@ def missing_files(project: Project) -> None:
 def _not_allowed(project: Project) -> None:
     for number, blocked in enumerate(project.blocked_folders()):
         files = count(blocked.n_files, "file")
+        lie = "lies" if blocked.n_files == 1 else "lie"
         with st.container(border=True, key=f"blocked-{number}"):
-            where = f":orange[:material/lock:] **{files} of this project in {plain(blocked.folder)}**"
+            where = f":orange[:material/lock:] **{files} of this project {lie} in {plain(blocked.folder)}**"
             if not blocked.may_be_allowed:
                 st.markdown(f"{where}, a folder of the system. Such files are not opened.")
                 continue

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from miml_core import BagtagError
+from miml_core.errors import printable
 from pages.widgets.reachable import look_at, look_in_time
 
 MOST_FOLDERS = 500
@@ -86,7 +87,8 @@ def _list_subfolders(folder: Path, roots: list[Path]) -> list[str]:
     entries = sorted(os.scandir(folder), key=lambda entry: entry.name.casefold())
     names = []
     for entry in entries:
-        if not entry.name.startswith(".") and _is_allowed_folder(entry, roots):
+        is_text = printable(entry.name) == entry.name  # a name that is not valid UTF-8 cannot be sent to the browser
+        if is_text and not entry.name.startswith(".") and _is_allowed_folder(entry, roots):
             names.append(entry.name)
         if len(names) == MOST_FOLDERS:
             break

@@ -138,7 +138,7 @@ def test_a_folder_not_chosen_here_is_shown_and_can_be_allowed(project, show, tmp
     project.relink(far)
     monkeypatch.setenv("BAGTAG_STATE", str(tmp_path / "another installation"))
     app = show(project)
-    assert "4 files of this project in" in texts(app) and plain(str(far)) in texts(app)
+    assert "4 files of this project lie in" in texts(app) and plain(str(far)) in texts(app)
     assert set(table(app)["state"]) == {"Folder not allowed yet"}
     press(app, f"Allow {plain(str(far))}")
     assert "not chosen on this computer" not in texts(app)

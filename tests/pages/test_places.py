@@ -64,3 +64,9 @@ def test_only_folders_that_may_be_entered_are_offered(home, tmp_path):
     (home / "out").symlink_to(tmp_path)
     (home / "in").symlink_to(home / "b")
     assert subfolders(home, allowed_roots()) == ["A", "b", "in"]
+
+
+def test_folders_whose_names_are_no_text_are_left_out(tmp_path):
+    (tmp_path / "good").mkdir()
+    os.mkdir(os.fsencode(tmp_path) + b"/caf\xe9")  # noqa: PTH102
+    assert subfolders(tmp_path, [tmp_path]) == ["good"]

@@ -202,6 +202,19 @@ def test_a_missing_file_is_told_in_a_sentence_and_its_segments_still_come(client
     assert picture.status_code == 422 and picture.json() == {"error": "garden_1.wav is not where it was."}
 
 
+def test_no_picture_and_no_sound_of_the_old_file_is_sent_when_the_file_has_changed(client, door, project):
+    before = client.get(f"{door}/bag/1", headers=KEY).json()
+    assert client.get(f"{door}/image/1?v={before['image']}", headers=KEY).status_code == 200
+    path = project.media_path(1)
+    content = path.read_bytes()
+    path.write_bytes(content[:1000] + content[:0:-1][: len(content) - 1000])
+    after = client.get(f"{door}/bag/1", headers=KEY).json()
+    assert after["image"] != before["image"] and after["segments"] == before["segments"]
+    for address in (f"{door}/image/1?v={after['image']}", f"{door}/sound/1?t={LISTEN_TOKEN}&start=0&end=1"):
+        refused = client.get(address, headers=KEY)
+        assert refused.status_code == 422 and "has changed since it was added" in refused.json()["error"]
+
+
 def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, door, project):
     ids_regions = project.regions(1)
     grid = ids_regions[0][2]
