@@ -161,7 +161,7 @@ def _repair_flac(file: BinaryIO, path: Path, size: int) -> Repair | None:
     if found is None:
         return None
     end, samples = found
-    if samples >= total > 0 or rate == 0:
+    if rate == 0 or samples >= total > 0 or (total > 0 and _is_whole(path, total)):
         return None
     patched = ((18, ((packed >> 36 << 36) | samples).to_bytes(8, "big")),)
     if total == 0:
@@ -175,6 +175,18 @@ def _repair_flac(file: BinaryIO, path: Path, size: int) -> Repair | None:
             "its header promises. Copy the file again if you have it whole."
         )
     return Repair(patched, first + end, note)
+
+
+def _is_whole(path: Path, total: int) -> bool:
+    """Ask the decoder, when the last frame does not end with the file: there may be something after it, such as a tag."""
+    import soundfile
+
+    try:
+        with soundfile.SoundFile(os.fsencode(path) if os.name == "posix" else str(path)) as sound:
+            sound.seek(total - 1)
+            return len(sound.read(1)) == 1
+    except (soundfile.LibsndfileError, RuntimeError, OSError):
+        return False
 
 
 def _last_frame_end(tail: bytes, block: int) -> tuple[int, int] | None:
@@ -202,8 +214,10 @@ def _frame_header(tail: bytes, place: int, block: int) -> tuple[int, int, int] |
         width = sizes - 5
         length = int.from_bytes(tail[at : at + width], "big") + 1
         at += width
+    elif sizes == 1:
+        length = 192
     else:
-        length = {1: 192}.get(sizes, 576 << (sizes - 2) if sizes < 6 else 256 << (sizes - 8))
+        length = 576 << (sizes - 2) if sizes < 6 else 256 << (sizes - 8)
     at += {12: 1, 13: 2, 14: 2}.get(rates, 0)
     if _crc(tail[place : at + 1], 8, 0x07) != 0:
         return None

@@ -74,6 +74,32 @@ def test_a_flac_is_read_to_where_it_is_cut(tmp_path: Path, total: int | None, ke
     np.testing.assert_array_equal(tail, samples[-len(tail) :])
 
 
+@pytest.mark.parametrize("suffix", ["wav", "flac"])
+def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path: Path, suffix: str) -> None:
+    """Bytes changed anywhere, and cuts anywhere: no other error than a sentence."""
+    whole = wav(BYTES) if suffix == "wav" else flac(tmp_path)
+    rng = np.random.default_rng(0)
+    path = tmp_path / f"odd.{suffix}"
+    for trial in range(150):
+        content = np.frombuffer(whole, dtype=np.uint8).copy()
+        places = rng.integers(0, [64, len(content)][trial % 2], size=8)
+        content[places] = rng.choice([0, 1, 0x1F, 0x7F, 0xF8, 0xFF], size=8)
+        path.write_bytes(content.tobytes()[: rng.integers(20, len(content))])
+        try:
+            read_audio(path, 0.0, 0.5)
+        except BagtagError as error:
+            assert "odd" in str(error)
+
+
+def test_synchronisation_bytes_inside_a_frame_are_told_apart(tmp_path: Path) -> None:
+    """Frames are searched by bytes that also occur in them; every kind of header that could be meant is tried."""
+    whole = flac(tmp_path)
+    for third in range(256):
+        path = tmp_path / f"{third}.flac"
+        path.write_bytes(whole + bytes([0xFF, 0xF8, third, 0x08]) + bytes(20))
+        assert audio_info(path).frames == len(SOUND)
+
+
 def test_whole_files_have_no_note(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_bytes(wav(BYTES))
     (tmp_path / "a.flac").write_bytes(flac(tmp_path))
