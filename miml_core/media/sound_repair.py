@@ -178,7 +178,7 @@ def _repair_flac(file: BinaryIO, path: Path, size: int) -> Repair | None:
 
 
 def _is_whole(path: Path, total: int) -> bool:
-    """Ask the decoder, when the last frame does not end with the file: there may be something after it, such as a tag."""
+    """Ask the decoder when the last frame does not end with the file: a tag or other bytes may follow it."""
     import soundfile
 
     try:
