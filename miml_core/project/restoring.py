@@ -68,6 +68,11 @@ def choose(project: Path, name: str | None) -> Path:
         with suppress(BagtagError):
             check_backup(backup.path)
             return backup.path
+    if not (project / DATABASE).exists():
+        raise BagtagError(
+            f"{str(project)!r} is not a Bagtag project: it holds neither a {DATABASE} nor a backup. Give the path of a "
+            "backup to restore it here."
+        )
     raise BagtagError(f"There is no backup in {str(project / backups.FOLDER)!r}; give the path of one.")
 
 

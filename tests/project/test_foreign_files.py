@@ -129,7 +129,7 @@ def crafted(path: Path, header: dict[str, Any] | None = None, **arrays: np.ndarr
     [
         {"model": "os.system"},
         {"model": ["ored-lr"]},
-        {"params": {"max_iterations": 10**12}},
+        {"params": {"max_iter": 10**12}},
         {"params": {"on_load": "print"}},
         {"params": "alpha"},
         {"values": {"predict_proba": 1}},
