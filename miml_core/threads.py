@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 
 _BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -33,6 +34,13 @@ def set_library_defaults() -> None:
         import threadpoolctl
 
         threadpoolctl.threadpool_limits(1, user_api="blas")
+
+
+def lower_priority(by: int) -> None:
+    """Let this process run after others that want the same core; where the system knows no such thing, nothing."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, by)
 
 
 @cache

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _SAME = 0.5
 """IoU from which an old and a new segment are the same one, after re-segmenting."""
 _BY_HAND = ("drawn", "edited")
+_INSERT = insert(table).returning(table.c.id, sort_by_parameter_order=True)
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,13 @@ def store_in(connection: Connection, bag_id: int, instances: Instances, used: In
     if changed:
         connection.execute(update(table).where(table.c.id == bindparam("segment")), changed)
     ids.update({place: row.id for row, place in plan.same})
-    for number, place in enumerate(_by_time(plan.new, instances), start=highest + 1):
-        values = _values(instances, place, grid_id, origin)
-        done = connection.execute(insert(table).values(bag_id=bag_id, number=number, alive=True, **values))
-        assert done.inserted_primary_key is not None
-        ids[place] = int(done.inserted_primary_key[0])
+    places = _by_time(plan.new, instances)
+    new = [
+        {"bag_id": bag_id, "number": number, "alive": True, **_values(instances, place, grid_id, origin)}
+        for number, place in enumerate(places, start=highest + 1)
+    ]
+    if new:
+        ids.update(zip(places, connection.execute(_INSERT, new).scalars()))
     _store_features(connection, bag_id, plan, ids, instances, known, used.feature_key)
     connection.execute(delete(bag_predictions).where(bag_predictions.c.bag_id == bag_id))
     connection.execute(delete(predictions_table).where(predictions_table.c.bag_id == bag_id))

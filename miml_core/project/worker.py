@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 import traceback
-from contextlib import suppress
 from pathlib import Path
 
 from miml_core.errors import BagtagError
@@ -15,6 +14,7 @@ from miml_core.project.errors import Cancelled
 from miml_core.project.job_context import JobContext
 from miml_core.project.job_params import check_params
 from miml_core.project.store import Store
+from miml_core.threads import lower_priority
 
 TASKS = {
     "import": "importing",
@@ -28,6 +28,9 @@ TASKS = {
 
 
 _NICE = 5
+_MOSTLY_COMPUTES = ("train", "predict", "learn-segmenter")
+"""Jobs that run below the server's priority. A job that stores much does not: people would wait for its slow
+transactions; only the processes that compute for it do."""
 _PAUSE_SECONDS = 0.01
 
 
@@ -44,15 +47,10 @@ def main(folder: str, job_id: int) -> int:
     return 0
 
 
-def _yield_to_people() -> None:
-    """Run below the server's priority: what a person waits for comes before work in the background."""
-    if sys.platform != "win32":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, _NICE)
-
-
 def _work(context: JobContext) -> None:
     context.start()
+    if __name__ == "__main__" and context.kind in _MOSTLY_COMPUTES:
+        lower_priority(_NICE)
     try:
         check_params(context.kind, context.params)
         task = importlib.import_module(f"miml_core.project.tasks.{TASKS[context.kind]}")
@@ -79,5 +77,4 @@ def _end(context: JobContext, state: str, message: str, result: dict[str, object
 
 
 if __name__ == "__main__":
-    _yield_to_people()
     sys.exit(main(sys.argv[1], int(sys.argv[2])))

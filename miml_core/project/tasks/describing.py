@@ -16,6 +16,8 @@ def run(context: JobContext) -> dict[str, Any]:
 
 def describe_all(context: JobContext) -> tuple[int, int]:
     """(bags, segments) that were described; bags that cannot be are listed and left."""
+    import miml_core.instances  # noqa: F401  # loading it inside the transaction would keep annotators waiting
+
     with context.store.write() as connection:
         settings.renew_keys(connection)
     with context.store.read() as connection:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _STORED_AT_ONCE = 20
 _UNSTORED_SECONDS = 1.0
 _TRANSACTION_SECONDS = 0.02
+_NICE = 10
 _POLL_SECONDS = 0.3
 _ALONE_SECONDS = 2.0
 _WORTH_SECONDS = 8.0
@@ -35,6 +36,8 @@ _WORTH_SECONDS = 8.0
 
 
 def run(context: JobContext) -> dict[str, Any]:
+    import miml_core.instances  # noqa: F401  # loading it inside the transaction would keep annotators waiting
+
     params = context.params
     scope, again = params.get("scope", "stale"), bool(params.get("again"))
     with context.store.write() as connection:
@@ -142,9 +145,12 @@ def _search_in_processes(
 
 
 def _one_thread() -> None:
-    """Processes already use every core: none of them may start threads of its own."""
+    """Processes already use every core: none may start threads of its own, and the server comes first."""
     from threadpoolctl import threadpool_limits
 
+    from miml_core.threads import lower_priority
+
+    lower_priority(_NICE)
     os.environ["BAGTAG_THREADS"] = "1"
     threadpool_limits(1)
 
