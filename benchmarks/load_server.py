@@ -5,12 +5,11 @@ import os
 from pathlib import Path
 
 import streamlit as st
-from starlette.middleware import Middleware
 
-from pages.widgets.late_messages import LateMessages
 from pages.widgets.open_projects import key_of, open_once
 from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.doors import TOKEN
+from pages.widgets.server import apply_hosts, middleware
 
 _folder = Path(os.environ["BAGTAG_LOAD_PROJECT"])
 open_once(_folder)
@@ -18,4 +17,4 @@ _part = Path(os.environ["BAGTAG_LOAD_FILE"]).with_suffix(".part")
 _part.write_text(json.dumps({"token": TOKEN, "key": key_of(_folder)}))
 _part.replace(os.environ["BAGTAG_LOAD_FILE"])
 
-app = st.App("../pages/shell.py", routes=canvas_routes(), middleware=[Middleware(LateMessages)])
+app = st.App("../pages/shell.py", routes=canvas_routes(), middleware=middleware(), lifespan=apply_hosts)

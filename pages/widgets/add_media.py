@@ -108,4 +108,4 @@ def _copied(project: Project, chosen: list[Any]) -> list[Path]:
     """Folders stay where they are; dropped files get a place in the project."""
     if all(isinstance(one, Path) for one in chosen):
         return chosen
-    return keep_dropped(chosen, project.folder / "media")
+    return keep_dropped(chosen, project.folder)

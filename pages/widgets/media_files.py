@@ -12,6 +12,7 @@ from typing import IO, Protocol
 from miml_core import BagtagError
 from miml_core.media.audio import SOUND_SUFFIXES
 from miml_core.media.image import PICTURE_SUFFIXES
+from miml_core.project.own_folders import is_real_file, open_new_file, own_folder
 from pages.widgets.reachable import NotReachable, look_in_time
 
 _SECONDS_TO_LOOK = 0.5
@@ -53,9 +54,9 @@ def _count_media(folder: Path, counts: dict[str, int]) -> tuple[dict[str, int], 
     return counts, True
 
 
-def keep_dropped(files: Sequence[Dropped], folder: Path) -> list[Path]:
-    """Copy dropped files into `folder`; a name that is taken by another file gets a number."""
-    folder.mkdir(parents=True, exist_ok=True)
+def keep_dropped(files: Sequence[Dropped], project: Path) -> list[Path]:
+    """Copy dropped files into the folder `media` of a project; a name that is taken by another file gets a number."""
+    folder = own_folder(project, "media")
     return [_keep(file, folder) for file in files]
 
 
@@ -64,13 +65,13 @@ def _keep(file: Dropped, folder: Path) -> Path:
     name = safe_name(file.name)
     target = folder / name
     number = 1
-    while target.exists() and not _same(target, content):
+    while os.path.lexists(target) and not _same(target, content):
         number += 1
         target = folder / f"{Path(name).stem} ({number}){Path(name).suffix}"
-    if not target.exists():
+    if not os.path.lexists(target):
         part = target.with_name(f".{target.name}.part")
         try:
-            with part.open("wb") as out:
+            with open_new_file(part) as out:
                 _copy(content, out)
             part.replace(target)
         except OSError as error:
@@ -89,7 +90,7 @@ def safe_name(name: str) -> str:
 
 
 def _same(path: Path, content: memoryview) -> bool:
-    return path.stat().st_size == len(content) and path.read_bytes() == content
+    return is_real_file(path) and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def _copy(content: memoryview, out: IO[bytes]) -> None:
