@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, insert, select
 
 from miml_core.errors import BagtagError
-from miml_core.project import bags, classes, corrections, history, revisions, shapes, tags
+from miml_core.project import bags, classes, corrections, history, repredict, revisions, shapes, tags
 from miml_core.project.changes import Changes, keys_of
 from miml_core.project.errors import BadAct
 from miml_core.project.rows import EditResult
@@ -56,6 +56,9 @@ _STORED_RESULT = select(edits.c.result).where(
 )
 _INSERT_EDIT = insert(edits)
 
+_KEEP_PREDICTIONS = {"accept", "accept_bag", "note", "add_class", "add_classes", "change_class", "remove_bags"}
+"""Acts after which nothing has to be predicted again."""
+
 _LOOK_BACK = 500
 """How many later acts are looked at to tell a person what they overtook."""
 
@@ -65,7 +68,15 @@ def perform(
 ) -> EditResult:
     """Do one act in one transaction."""
     with store.write() as connection:
-        return _perform(connection, name, act, annotator, seen, None)
+        result = _perform(connection, name, act, annotator, seen, None)
+    return _after(store, name, result)
+
+
+def undo_entry(store: Store, history_id: int, annotator: str) -> EditResult:
+    """Take back one chosen act, whoever's it was."""
+    with store.write() as connection:
+        result = history.undo_entry_in(connection, history_id, annotator)
+    return _after(store, "undo", result)
 
 
 def apply_edit(
@@ -82,7 +93,14 @@ def apply_edit(
         result = _perform(connection, act["act"], named, annotator, seen, nonce)
         row = {"nonce": nonce, "number": number, "result": json.dumps(asdict(result)), "at": time.time()}
         connection.execute(_INSERT_EDIT, row)
-        return result
+    return _after(store, act["act"], result)
+
+
+def _after(store: Store, name: str, result: EditResult) -> EditResult:
+    """What follows from an edit that is stored, whoever made it."""
+    if name not in _KEEP_PREDICTIONS:
+        repredict.note_bags(store, result.bags)
+    return result
 
 
 def last_edit(connection: Connection, nonce: str) -> int:

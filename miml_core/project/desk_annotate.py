@@ -240,15 +240,15 @@ class AnnotateDesk:
         CannotUndo
             There is nothing to undo, or somebody's later act stands on it; the sentence says which.
         """
-        return history.undo(self.store, self._who(annotator), bag_id)
+        return self._do("undo", {"bag": bag_id}, annotator, None)
 
     def redo(self, *, annotator: str | None = None, bag_id: int | None = None) -> EditResult:
         """Do again what the person last undid; a new act of theirs in between clears this."""
-        return history.redo(self.store, self._who(annotator), bag_id)
+        return self._do("redo", {"bag": bag_id}, annotator, None)
 
     def undo_entry(self, history_id: int, *, annotator: str | None = None) -> EditResult:
         """Take back one chosen act, whoever's it was, if nothing later stands on it."""
-        return history.undo_entry(self.store, history_id, self._who(annotator))
+        return acts.undo_entry(self.store, history_id, self._who(annotator))
 
     def history(
         self,

@@ -16,7 +16,6 @@ from miml_core.project.changes import Changes, keys_of, reapply
 from miml_core.project.errors import CannotUndo, Gone
 from miml_core.project.rows import EditResult, HistoryEntry
 from miml_core.project.schema import bags, history
-from miml_core.project.store import Store
 
 _INSERT = insert(history)
 
@@ -60,6 +59,7 @@ def record(
         touched=changes.segments(),
         created=[key[0] for table, key, before, _ in changes.rows if table == "segments" and before is None],
         history_id=int(done.inserted_primary_key[0]),
+        bags=touched_bags,
     )
 
 
@@ -101,24 +101,14 @@ def entries(
     return [_entry(row) for row in connection.execute(wanted)]
 
 
-def undo(store: Store, annotator: str, bag_id: int | None) -> EditResult:
-    with store.write() as connection:
-        return undo_in(connection, annotator, bag_id)
-
-
-def redo(store: Store, annotator: str, bag_id: int | None) -> EditResult:
-    with store.write() as connection:
-        return redo_in(connection, annotator, bag_id)
-
-
-def undo_entry(store: Store, history_id: int, annotator: str) -> EditResult:
-    with store.write() as connection:
-        row = connection.execute(select(history).where(history.c.id == history_id)).first()
-        if row is None:
-            raise Gone(f"There is no entry {history_id} in the history.")
-        if row.kind != "act" or row.undone:
-            raise CannotUndo(f"This cannot be undone: {row.sentence}.")
-        return _take_back(connection, row, annotator, None)
+def undo_entry_in(connection: Connection, history_id: int, annotator: str) -> EditResult:
+    """Take back one chosen act, whoever's it was."""
+    row = connection.execute(select(history).where(history.c.id == history_id)).first()
+    if row is None:
+        raise Gone(f"There is no entry {history_id} in the history.")
+    if row.kind != "act" or row.undone:
+        raise CannotUndo(f"This cannot be undone: {row.sentence}.")
+    return _take_back(connection, row, annotator, None)
 
 
 def undo_in(connection: Connection, annotator: str, bag_id: int | None = None, nonce: str | None = None) -> EditResult:

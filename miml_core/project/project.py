@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from miml_core.project import repredict
 from miml_core.project import settings as settings_
 from miml_core.project.desk_annotate import AnnotateDesk
 from miml_core.project.desk_learn import LearnDesk
@@ -77,7 +78,8 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
             return False
 
     def close(self) -> None:
-        """Let go of the files. Nothing needs saving: everything already is."""
+        """Predict again what edits have moved, and let go of the files. Nothing needs saving: everything already is."""
+        repredict.predict_noted(self.store)
         self.store.close()
 
     def __enter__(self) -> Project:

@@ -213,6 +213,8 @@ class EditResult:
     overtook: list[str] = field(default_factory=list)
     """Sentences of other people's acts on the same things that this person had not seen yet; this act won."""
     history_id: int | None = None
+    bags: list[int] = field(default_factory=list)
+    """Ids of the bags that look different now."""
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,9 @@ class Store:
         self._files: OpenFiles | None = None
         self._sound_at = float("-inf")
         self._daily = DailyBackup(self)
+        self.predicts_in_background = False
+        """Whether bags are predicted again soon after an edit; otherwise when the project is closed."""
+        self.bags_to_predict: set[int] = set()
         self.pause_seconds = 0.0
         """What a worker waits after each transaction, so that others who want to write get in between."""
 

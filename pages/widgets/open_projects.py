@@ -39,6 +39,7 @@ def open_once(folder: Path, *, again: bool = False) -> Project:
             known = None
         if known is None:
             known = _projects[key] = Project.open(folder)
+            known.store.predicts_in_background = True
         return known
 
 

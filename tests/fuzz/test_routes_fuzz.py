@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from miml_core.project import CannotUndo, Project
-from pages.widgets import open_projects, repredict
+from miml_core.project import CannotUndo, Project, repredict
+from pages.widgets import open_projects
 from pages.widgets.routes import assets, canvas_routes
 from pages.widgets.routes.doors import LISTEN_TOKEN, TOKEN
 from pages.widgets.server import middleware
@@ -157,7 +158,7 @@ def project(request, tmp_path: Path) -> Project:
 
 @pytest.fixture
 def fuzz(project: Project, tmp_path: Path, monkeypatch) -> Iterator[Fuzz]:
-    monkeypatch.setattr(repredict, "PAUSE", 0.0)
+    monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
     for name in ("HOME", "BAGTAG_HOME", "BAGTAG_STATE"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     (tmp_path / "work").mkdir()
@@ -165,8 +166,8 @@ def fuzz(project: Project, tmp_path: Path, monkeypatch) -> Iterator[Fuzz]:
     app = Starlette(routes=canvas_routes(), middleware=middleware())
     with TestClient(app, base_url="http://localhost:8501", raise_server_exceptions=False) as client:
         yield Fuzz(project, client, random.Random(SEED))
-        for timer in list(repredict._timers.values()):
-            timer.join()
+        while repredict._waiting:
+            time.sleep(0.01)
 
 
 def files_beside(project: Project) -> set[Path]:

@@ -16,9 +16,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from miml_core import BagtagError
-from miml_core.project import acts
+from miml_core.project import acts, repredict
 from miml_core.project.errors import NotSaved
-from pages.widgets import open_projects, repredict
+from pages.widgets import open_projects
 from pages.widgets.origin_check import OriginCheck
 from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.doors import LISTEN_TOKEN, MOST_BYTES, TOKEN, guarded
@@ -117,7 +117,7 @@ def test_bodies_are_bounded_and_must_be_edits(client, door):
 
 
 def test_an_edit_is_done_once_and_a_bad_one_does_not_hold_up_the_rest(client, door, project, monkeypatch):
-    monkeypatch.setattr(repredict, "PAUSE", 0.0)
+    monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
     segment = project.segments(1)[0].id
     edits = [
         edit(1, {"act": "correct", "segments": [segment], "label": 2}),
@@ -208,11 +208,16 @@ def test_no_picture_and_no_sound_of_the_old_file_is_sent_when_the_file_has_chang
     path = project.media_path(1)
     content = path.read_bytes()
     path.write_bytes(content[:1000] + content[:0:-1][: len(content) - 1000])
-    after = client.get(f"{door}/bag/1", headers=KEY).json()
+    try:
+        after = client.get(f"{door}/bag/1", headers=KEY).json()
+        addresses = (f"{door}/image/1?v={after['image']}", f"{door}/sound/1?t={LISTEN_TOKEN}&start=0&end=1")
+        refused = [client.get(address, headers=KEY) for address in addresses]
+    finally:
+        path.write_bytes(content)
     assert after["image"] != before["image"] and after["segments"] == before["segments"]
-    for address in (f"{door}/image/1?v={after['image']}", f"{door}/sound/1?t={LISTEN_TOKEN}&start=0&end=1"):
-        refused = client.get(address, headers=KEY)
-        assert refused.status_code == 422 and "has changed since it was added" in refused.json()["error"]
+    assert [one.status_code for one in refused] == [422, 422]
+    assert all("has changed since it was added" in one.json()["error"] for one in refused)
+    assert client.get(f"{door}/bag/1", headers=KEY).json()["image"] == before["image"], "the original is back"
 
 
 def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, door, project):

@@ -11,13 +11,11 @@ from starlette.responses import Response
 from miml_core import BagtagError
 from miml_core.project import NeedsConfirmation, Project
 from miml_core.project.errors import BadAct, Busy
-from pages.widgets.repredict import repredict_soon
 from pages.widgets.routes.doors import NotAllowed
-from pages.widgets.routes.edit_fields import ACTS, is_edit, parsed
+from pages.widgets.routes.edit_fields import is_edit, parsed
 from pages.widgets.routes.json_response import JSONResponse
 
 MOST_EDITS = 100
-_MOVES_PREDICTIONS = set(ACTS) - {"add_class", "accept", "accept_bag"}
 _OWN_FAULT = "Bagtag could not store this edit because of a fault of its own; the details are in its terminal."
 _log = logging.getLogger("bagtag.edits")
 
@@ -42,7 +40,6 @@ def take_edits(request: Request, project: Project) -> Response:
             _log.exception("An edit failed: %s %s", edit["act"]["act"], edit["number"])
             results.append({"number": edit["number"], "error": _OWN_FAULT, "failed": True})
             break
-    _look_again(project, [edit for edit, result in zip(edits, results, strict=False) if "error" not in result])
     return JSONResponse({"results": results, "revision": project.revision})
 
 
@@ -79,9 +76,3 @@ def _edits_in(request: Request) -> list[dict[str, Any]]:
     if not all(map(is_edit, edits)):
         raise NotAllowed(400, "Bagtag cannot read this edit. Reload the page and try again.")
     return edits
-
-
-def _look_again(project: Project, edits: list[dict[str, Any]]) -> None:
-    """What a person says of one segment changes what the others may be."""
-    for bag in {edit["bag"] for edit in edits if edit.get("bag") and edit["act"]["act"] in _MOVES_PREDICTIONS}:
-        repredict_soon(project, bag)

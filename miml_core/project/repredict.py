@@ -1,0 +1,114 @@
+"""Predict bags again after edits: what a person says of one segment changes what the others may be.
+
+Every edit, whoever makes it, notes the bags whose predictions it moves (`note_bags`). A server predicts them in the
+background once the person pauses (`Store.predicts_in_background`). Any other program predicts them when it closes the
+project (`predict_noted`). Many bags at once are left to a job. One thread predicts for all projects of a server, and
+rests after each bag: while many people edit, edits come before predictions.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+
+from miml_core.errors import BagtagError
+from miml_core.project import predictions, settings
+from miml_core.project.store import Store
+
+PAUSE_S = 0.4
+_MOST_BAGS = 20
+"""More bags than this are predicted by a job."""
+_REST_SHARE, _LONGEST_REST_S = 1.0, 0.25
+"""It rests as long as the bag took, so that at most half of a core goes to predictions."""
+
+_log = logging.getLogger("bagtag.repredict")
+_waiting: dict[tuple[str, int], tuple[float, Store]] = {}
+"""Project and bag -> when it is due."""
+_changed = threading.Condition()
+_threads: list[threading.Thread] = []
+
+
+def note_bags(store: Store, bag_ids: Iterable[int]) -> None:
+    """Note bags whose predictions an edit moved: they are predicted again soon, or when the project is closed."""
+    bag_ids = list(bag_ids)
+    if not bag_ids:
+        return
+    if not store.predicts_in_background:
+        store.bags_to_predict.update(bag_ids)
+    elif len(bag_ids) > _MOST_BAGS:
+        _start_job(store)
+    else:
+        for bag_id in bag_ids:
+            predict_soon(store, bag_id)
+
+
+def predict_soon(store: Store, bag_id: int) -> None:
+    """Predict a bag again after `PAUSE_S` seconds without a further call for it."""
+    with _changed:
+        _waiting[str(store.folder), bag_id] = (time.monotonic() + PAUSE_S, store)
+        if not _threads or not _threads[0].is_alive():
+            _threads[:] = [threading.Thread(target=_predict_on, name="predict again", daemon=True)]
+            _threads[0].start()
+        _changed.notify()
+
+
+def predict_noted(store: Store) -> None:
+    """Predict the bags that were noted and not predicted yet; a project without a model has nothing to predict."""
+    noted, store.bags_to_predict = sorted(store.bags_to_predict), set()
+    if not noted:
+        return
+    try:
+        with store.read() as connection:
+            if settings.get(connection, "current_run") is None:
+                return
+    except BagtagError as error:
+        _log.info("Predictions stay as they are: %s", error)
+        return
+    if len(noted) > _MOST_BAGS:
+        _start_job(store)
+        return
+    for bag_id in noted:
+        _predict(store, bag_id)
+
+
+def _predict_on() -> None:
+    while True:
+        store, bag_id = _next_due()
+        began = time.monotonic()
+        _predict(store, bag_id)
+        time.sleep(min(_REST_SHARE * (time.monotonic() - began), _LONGEST_REST_S))
+
+
+def _next_due() -> tuple[Store, int]:
+    """Wait for the bag that is due first."""
+    with _changed:
+        while True:
+            first = min(_waiting, key=lambda name: _waiting[name][0], default=None)
+            if first is None:
+                _changed.wait()
+                continue
+            due, store = _waiting[first]
+            if due <= time.monotonic():
+                del _waiting[first]
+                return store, first[1]
+            _changed.wait(due - time.monotonic())
+
+
+def _predict(store: Store, bag_id: int) -> None:
+    try:
+        predictions.predict_bag(store, bag_id)
+    except BagtagError as error:
+        _log.info("Bag %s keeps its predictions: %s", bag_id, error)
+    except Exception:
+        _log.exception("Bag %s could not be predicted again", bag_id)
+
+
+def _start_job(store: Store) -> None:
+    from miml_core.project import jobs
+
+    try:
+        jobs.start(store, "predict", {}, "")
+    except BagtagError as error:
+        _log.info("Predictions stay as they are: %s", error)

@@ -1,0 +1,95 @@
+"""Predicting bags again after edits: once per pause, one at a time, and never twice for one bag in the queue."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from miml_core.project import Project, repredict
+from tests.project.conftest import add_bags
+
+
+class Predicted:
+    """Notes which bags were predicted, and can be held at the first."""
+
+    folder = Path("nowhere")
+
+    def __init__(self) -> None:
+        self.bags: list[int] = []
+        self.begun, self.go_on, self.all_done = threading.Event(), threading.Event(), threading.Event()
+
+    def predict_bag(self, store: object, bag_id: int) -> int:
+        self.begun.set()
+        assert self.go_on.wait(60)
+        self.bags.append(bag_id)
+        if bag_id == 9:
+            self.all_done.set()
+        if bag_id == 3:
+            raise RuntimeError("whatever goes wrong with one bag, the others follow")
+        return 1
+
+
+def test_bags_wait_in_one_queue_each_once(monkeypatch, caplog):
+    monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
+    project = Predicted()
+    monkeypatch.setattr("miml_core.project.predictions.predict_bag", project.predict_bag)
+    repredict.predict_soon(project, 1)
+    assert project.begun.wait(60)
+    n_threads = threading.active_count()
+    for bag in (2, 3, 2, 3, 2, 9):
+        repredict.predict_soon(project, bag)
+    assert threading.active_count() == n_threads
+    project.go_on.set()
+    assert project.all_done.wait(60)
+    assert sorted(project.bags) == [1, 2, 3, 9]
+
+
+@pytest.fixture
+def trained(project: Project) -> Project:
+    """Four tagged bags of which a real model has learnt."""
+    add_bags(project, 4)
+    for name in ("Wren", "Robin"):
+        project.add_class(name)
+    for bag in range(1, 5):
+        project.tag(bag, 1 + bag % 2)
+        project.finish(bag)
+    job = project.wait_job(project.start_job("train", {"params": {"alpha": 1.0}}).id, timeout=120)
+    assert job.state == "done", job.message
+    return project
+
+
+def test_edits_of_any_program_are_followed_by_new_predictions(trained):
+    folder = trained.folder
+    with Project.open(folder) as before:
+        told = [each.prediction.probabilities for each in before.segments(1)]
+        before.set_tags(1, {1: 1, 2: -1}, finish=True)
+    with Project.open(folder) as after:
+        now = [each.prediction.probabilities for each in after.segments(1)]
+        assert now != told and all(each[2] == 0 for each in now), "no segment is what the bag is tagged as without"
+        after.undo()
+    with Project.open(folder) as again:
+        assert [each.prediction.probabilities for each in again.segments(1)] == told
+
+
+def test_accepting_changes_no_prediction(trained):
+    trained.store.bags_to_predict.clear()
+    trained.accept_bag(1)
+    assert trained.store.bags_to_predict == set()
+
+
+def test_a_project_without_a_model_has_nothing_to_predict(small):
+    small.tag(1, 1)
+    assert small.store.bags_to_predict == {1}
+    small.close()
+    assert small.store.bags_to_predict == set()
+
+
+def test_many_bags_are_left_to_a_job(trained, monkeypatch):
+    monkeypatch.setattr(repredict, "_MOST_BAGS", 1)
+    n_jobs = len(trained.jobs())
+    trained.merge_classes([2], 1)
+    repredict.predict_noted(trained.store)
+    assert [job.kind for job in trained.jobs()][: len(trained.jobs()) - n_jobs] == ["predict"]
+    assert trained.wait_job(trained.jobs()[0].id, timeout=120).state == "done"
