@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
+
+from miml_core.errors import BagtagError
+from miml_core.project import Project
 
 MODULES = [
     "miml_core.bags",
@@ -31,10 +35,37 @@ def test_examples_in_docstrings(name: str) -> None:
     assert result.attempted > 0 and result.failed == 0
 
 
-def test_the_worked_example_of_a_model() -> None:
+def worked_example(title: str) -> list[str]:
+    """The Python of one section of CONTRIBUTING.md."""
     text = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text()
-    section = text.partition("## How to add a model")[2].partition("\n## ")[0]
-    source, session = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    section = text.partition(f"## {title}")[2].partition("\n## ")[0]
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+
+
+def test_the_worked_example_of_a_format(tmp_path: Path) -> None:
+    (source,) = worked_example("How to add a format")
+    scope: dict[str, Any] = {"__name__": "plain"}
+    exec(source, scope)
+    rows = [scope["SegmentRow"]("a.wav", start_s=1.0, end_s=2.5, label="Wren")]
+    scope["PlainList"]().write(rows, tmp_path / "list.txt")
+    assert scope["PlainList"]().read(tmp_path / "list.txt") == rows
+    (tmp_path / "list.txt").write_text("no table")
+    with pytest.raises(BagtagError, match="separated by tabs"):
+        scope["PlainList"]().read(tmp_path / "list.txt")
+
+
+def test_the_worked_example_of_a_page(tmp_path: Path) -> None:
+    (source,) = worked_example("How to add a page")
+    with Project.create(tmp_path / "project") as project:
+        project.add_class("Wren")
+    app = AppTest.from_string(source, default_timeout=30)
+    app.session_state["session.folder"] = str(tmp_path / "project")
+    app.run()
+    assert not app.exception and list(app.dataframe[0].value["Class"]) == ["Wren"]
+
+
+def test_the_worked_example_of_a_model() -> None:
+    source, session = worked_example("How to add a model")
     scope: dict[str, Any] = {"__name__": "nearest_mean"}
     exec(source, scope)
     result = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(session, scope, "session", None, 0))
