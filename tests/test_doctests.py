@@ -46,7 +46,7 @@ def test_the_worked_example_of_a_format(tmp_path: Path) -> None:
     (source,) = worked_example("How to add a format")
     scope: dict[str, Any] = {"__name__": "plain"}
     exec(source, scope)
-    rows = [scope["SegmentRow"]("a.wav", start_s=1.0, end_s=2.5, label="Wren")]
+    rows = [scope["SegmentRow"]("a.wav", start_s=1.0, end_s=2.5, label="Wren", status="confirmed")]
     scope["PlainList"]().write(rows, tmp_path / "list.txt")
     assert scope["PlainList"]().read(tmp_path / "list.txt") == rows
     (tmp_path / "list.txt").write_text("no table")
