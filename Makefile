@@ -7,7 +7,6 @@ export PYTHONDONTWRITEBYTECODE ?=
 .PHONY: run test check pytest bench warm docs clean
 
 run: $(VENV)/.run-ready ## open the app
-	$(BIN)/python -m miml_core warm
 	$(BIN)/streamlit run app.py
 
 test: check pytest ## all checks and all tests, the browser ones included

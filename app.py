@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.widgets.routes import canvas_routes
-from pages.widgets.server import apply_hosts, middleware
+from pages.widgets.server import lifespan, middleware
 
-app = st.App("pages/shell.py", routes=canvas_routes(), middleware=middleware(), lifespan=apply_hosts)
+app = st.App("pages/shell.py", routes=canvas_routes(), middleware=middleware(), lifespan=lifespan)
 
 if __name__ == "__main__":
     app.run()

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.widgets.open_projects import key_of, open_once
 from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.doors import TOKEN
-from pages.widgets.server import apply_hosts, middleware
+from pages.widgets.server import lifespan, middleware
 
 _folder = Path(os.environ["BAGTAG_LOAD_PROJECT"])
 open_once(_folder)
@@ -17,4 +17,4 @@ _part = Path(os.environ["BAGTAG_LOAD_FILE"]).with_suffix(".part")
 _part.write_text(json.dumps({"token": TOKEN, "key": key_of(_folder)}))
 _part.replace(os.environ["BAGTAG_LOAD_FILE"])
 
-app = st.App("../pages/shell.py", routes=canvas_routes(), middleware=middleware(), lifespan=apply_hosts)
+app = st.App("../pages/shell.py", routes=canvas_routes(), middleware=middleware(), lifespan=lifespan)

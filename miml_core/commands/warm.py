@@ -1,4 +1,4 @@
-"""Compiles every numba kernel and keeps the machine code on disk, so that no first click waits for it.
+"""Compiles every numba kernel and keeps the machine code on disk, so that nothing waits for it later.
 
 Example:
 
@@ -8,32 +8,23 @@ Example:
 from __future__ import annotations
 
 import argparse
-import importlib
 import time
 
-from miml_core.commands.output import say
-
-MODULES_WITH_KERNELS = [
-    "miml_core.segments.acoustic",
-    "miml_core.segments.visual",
-    "miml_core.segments.learned",
-    "miml_core.features.acoustic",
-    "miml_core.features.visual",
-    "miml_core.posterior",
-    "miml_core.models.sim",
-    "miml_core.models.mimlfast",
-    "miml_core.models.gp_probit",
-]
+from miml_core import kernels
+from miml_core.json_text import to_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON, and nothing else")
+    parser.add_argument("--background", action="store_true", help="at low priority, as the app does it; prints nothing")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.background:
+        kernels.work_in_background()
+        return 0
     started = time.perf_counter()
-    for module in MODULES_WITH_KERNELS:
-        importlib.import_module(module).warm()
+    kernels.compile_all()
     seconds = time.perf_counter() - started
-    say(args, {"seconds": seconds}, f"Kernels ready in {seconds:.1f} s.")
+    print(to_json({"seconds": seconds}) if args.json else f"Kernels ready in {seconds:.1f} s.")
     return 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from miml_core import BagtagError
+from miml_core import BagtagError, kernels
 from miml_core.project import Job, Project
 from pages.widgets.guard import attempt, told
 from pages.widgets.run_again import run_again
@@ -42,6 +42,11 @@ def _strip(project: Project) -> None:
             run_again()
         for job in active:
             _working(project, job)
+        if active and (compiling := kernels.compilation()) is not None:
+            st.caption(
+                "Once after an installation, numeric routines are compiled; work may wait for them. "
+                f"{compiling.done} of {compiling.of} are ready."
+            )
         for job_id in list(st.session_state.get(_OVER, [])):
             _over(project, project.job(job_id))
         stopped = project.stopped_jobs(limit=_MOST_STOPPED + 1)

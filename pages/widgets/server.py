@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from anyio import to_thread
 from starlette.middleware import Middleware
 from streamlit import config
 
+from miml_core import kernels
 from pages.widgets.late_messages import LateMessages
 from pages.widgets.origin_check import OriginCheck, allowed_hosts
 
@@ -19,10 +21,13 @@ def middleware() -> list[Middleware]:
 
 
 @asynccontextmanager
-async def apply_hosts(app: Any) -> AsyncIterator[None]:
-    """Have Streamlit's own Host check, which concerns websockets only, accept the names of `BAGTAG_HOSTS` as well.
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Do what belongs to the start of the server.
 
-    Set when the server starts, because both `streamlit run` and `App.run` read the options again before.
+    Streamlit's own Host check, which concerns websockets only, has to accept the names of `BAGTAG_HOSTS` as well. They
+    are set here because both `streamlit run` and `App.run` read the options again before. The numba kernels are
+    compiled by a process of their own, so that the first page does not wait for them.
     """
     config.set_option("server.allowedHosts", sorted(allowed_hosts()))
+    await to_thread.run_sync(kernels.compile_in_background)
     yield

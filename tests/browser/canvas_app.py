@@ -3,6 +3,6 @@
 import streamlit as st
 
 from pages.widgets.routes import canvas_routes
-from pages.widgets.server import apply_hosts, middleware
+from pages.widgets.server import lifespan, middleware
 
-app = st.App("canvas_script.py", routes=canvas_routes(), middleware=middleware(), lifespan=apply_hosts)
+app = st.App("canvas_script.py", routes=canvas_routes(), middleware=middleware(), lifespan=lifespan)
