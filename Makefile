@@ -13,7 +13,7 @@ test: check pytest ## all checks and all tests, the browser ones included
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff check .
-	$(BIN)/mypy miml_core
+	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/oxlint --deny-warnings assets tests/js
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.widgets.empty import empty
-from pages.widgets.export_form import choose_export, export_preview, export_target
+from pages.widgets.export_form import choose_export, export_preview, export_target, start_export
 from pages.widgets.exports_list import exports_list
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
@@ -31,7 +31,7 @@ with told():
     with form, told():
         sure_button(
             "Export",
-            lambda: project.start_job("export", choice.params(target)),
+            lambda: start_export(project, choice, target),
             key="export.start",
             type="primary",
             icon=":material/ios_share:",

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from miml_core.project.desk_learn import QueueOrder
 from pages.widgets.accuracy import accuracy_panel
 from pages.widgets.canvas import canvas
 from pages.widgets.current_bag import look_at
@@ -18,7 +19,7 @@ project = the_project()
 
 @st.fragment
 @told()
-def desk(order: str, class_id: int | None) -> None:
+def desk(order: QueueOrder, class_id: int | None) -> None:
     """Canvas and side panel: what happens on the canvas runs only this."""
     items = review_items(project, order, class_id)
     bag_id, segment_id = place_in(items)

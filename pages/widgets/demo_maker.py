@@ -19,6 +19,7 @@ import streamlit as st
 from miml_core import BagtagError
 from miml_core.demo.unfinished import remove_half_made
 from miml_core.file_lock import Locked, hold_lock
+from miml_core.project.project import Kind
 from pages.widgets.hints import guide
 from pages.widgets.places import home_folder
 from pages.widgets.recent import find_demos
@@ -31,7 +32,7 @@ _WAIT_SECONDS = 0.5
 class Making:
     """How far the making of a demo is."""
 
-    kind: str
+    kind: Kind
     folder: Path
     began: float = field(default_factory=time.monotonic)
     share: float = 0.0
@@ -49,12 +50,12 @@ class Making:
         return elapsed * (1 - self.share) / self.share if self.share > 0.05 else None
 
 
-def existing_demo(kind: str) -> Path | None:
+def existing_demo(kind: Kind) -> Path | None:
     """The demo made last, if any is there."""
     return max(find_demos(kind), key=lambda folder: folder.stat().st_ctime, default=None)
 
 
-def _free_folder(kind: str) -> Path:
+def _free_folder(kind: Kind) -> Path:
     """A demo made afresh gets a folder of its own: the old one may be open in another tab."""
     number = 1
     while (folder := home_folder() / (f"demo-{kind}" if number == 1 else f"demo-{kind}-{number}")).exists():
@@ -62,7 +63,7 @@ def _free_folder(kind: str) -> Path:
     return folder
 
 
-def start_demo(kind: str, *, anew: bool = False) -> Making:
+def start_demo(kind: Kind, *, anew: bool = False) -> Making:
     """Begin making the demo, or join in watching it; an existing one is taken as it is unless it is wanted `anew`."""
     works = _works()
     with works.lock:

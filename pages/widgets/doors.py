@@ -9,6 +9,7 @@ import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.project import Project
+from miml_core.project.project import Kind
 from pages.widgets.add_media import bag_length, found_in, start_import
 from pages.widgets.demo_maker import Making, existing_demo, start_demo
 from pages.widgets.folder_chooser import folder_chooser
@@ -26,7 +27,7 @@ from pages.widgets.words import plain, time_left
 _DEMO = "door.demo"
 _MOST_SHOWN = 5
 _CHECK_DISK = "check that its disk or network drive is connected and that you may read it, then reload the page."
-_KINDS = {"sound": "Recordings", "picture": "Pictures"}
+_KINDS: dict[Kind, str] = {"sound": "Recordings", "picture": "Pictures"}
 
 
 def demo_door() -> None:
@@ -56,7 +57,7 @@ def demo_door() -> None:
         st.toggle("Start it afresh", key="door.anew", help="What you did in the demo before stays, as another project.")
 
 
-def _begin_demo(kind: str) -> None:
+def _begin_demo(kind: Kind) -> None:
     st.session_state[_DEMO] = start_demo(kind, anew=st.session_state.get("door.anew", False))
 
 
@@ -91,7 +92,7 @@ def open_project_door() -> None:
         folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
         sure_button(
             "Open",
-            lambda: _open(existing_folder(folder, allowed_roots())),
+            lambda: _open(existing_folder(folder or "", allowed_roots())),
             key="door.open",
             disabled=folder is None,
         )
@@ -141,7 +142,9 @@ def new_project_door() -> None:
     )
 
 
-def _make_project(folder: Path, kind: str, name: str, parent: Path, cutting: dict[str, Any]) -> None:
+def _make_project(folder: Path, kind: Kind, name: str, parent: Path | None, cutting: dict[str, Any]) -> None:
+    if parent is None:
+        raise BagtagError("Choose the folder in which the project is kept.")
     target = project_folder(parent, name)
     with Project.create(target, kind=kind, name=name.strip(), annotator=annotator()) as project:
         start_import(project, [folder], cutting, segment=True)
@@ -165,7 +168,7 @@ def project_folder(parent: Path, name: str) -> Path:
     return target
 
 
-def _likely_kind(folder: Path) -> str:
+def _likely_kind(folder: Path) -> Kind:
     counts, _ = count_media(folder)
     return "picture" if counts["picture"] > counts["sound"] else "sound"
 

@@ -57,10 +57,11 @@ def expert_panel(model: str, *, key: str) -> dict[str, Any]:
 
 def parameters(model: type) -> list[Parameter]:
     """What the constructor takes, without what other controls decide."""
-    hints = typing.get_type_hints(model.__init__)
+    constructor: Any = inspect.getattr_static(model, "__init__")
+    hints = typing.get_type_hints(constructor)
     documented = _documented(model)
     found = []
-    for name, one in inspect.signature(model.__init__).parameters.items():
+    for name, one in inspect.signature(constructor).parameters.items():
         if name in _HIDDEN or one.default is inspect.Parameter.empty:
             continue
         kind, (type_words, doc) = hints.get(name, type(one.default)), documented.get(name, ("", None))

@@ -13,10 +13,11 @@ import streamlit as st
 from miml_core.exchange import FORMATS, Format, SegmentRow
 from miml_core.project import Project
 from miml_core.project.export_targets import EXPORTS
+from miml_core.project.exporting import What
 from pages.widgets.folder_chooser import folder_chooser
 from pages.widgets.places import allowed_roots, inside
 
-WHAT = {
+WHAT: dict[What, str] = {
     "confirmed": "What people confirmed",
     "predicted": "Confirmed and predicted",
     "all": "All segments",
@@ -34,7 +35,7 @@ class Choice:
     """What an export needs to know, besides where it goes."""
 
     format: Format
-    what: str
+    what: What
     min_probability: float
 
     def params(self, target: Path) -> dict[str, object]:
@@ -101,6 +102,12 @@ def _start_folder(project_folder: Path) -> Path:
         if start.resolve() == start:
             return start
     return project_folder.resolve().parent
+
+
+def start_export(project: Project, choice: Choice, target: Path | None) -> None:
+    """Start the export that the page shows."""
+    if target is not None:
+        project.start_job("export", choice.params(target))
 
 
 def _name(folder: Path, chosen: Format) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
@@ -114,8 +114,8 @@ def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
         hop=min(_kept(hop / 1000, stored.hop), _kept(window / 1000, stored.window)),
         low=1000 * low,
         high=None if high is None else 1000 * high,
-        scale=scale,
-        normalisation=levels,
+        scale=cast(Any, scale),
+        normalisation=cast(Any, levels),
     )
 
 

@@ -74,7 +74,7 @@ class Visit:
         """
         message = _parsed(ForwardMsg, content) if len(content) <= _LONGEST_READ else None
         kind = None if message is None else message.WhichOneof("type")
-        if kind in ("new_session", "navigation") and not message.metadata.run.fragment_ids:
+        if message is not None and kind in ("new_session", "navigation") and not message.metadata.run.fragment_ids:
             self.page = getattr(message, kind).page_script_hash or self.page
 
 

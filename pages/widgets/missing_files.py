@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -46,7 +47,7 @@ def _not_allowed(project: Project) -> None:
             )
             sure_button(
                 f"Allow {plain(blocked.folder)}",
-                lambda folder=blocked.folder: project.allow_media_folder(folder),
+                partial(project.allow_media_folder, blocked.folder),
                 key=f"blocked.allow.{blocked.folder}",
                 icon=":material/lock_open:",
             )

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -41,7 +41,7 @@ _CONTENT = (
 server only, and that nobody frames them. No page uses a frame of its own."""
 
 
-def allowed_hosts() -> set[str]:
+def allowed_hosts() -> frozenset[str]:
     """Names this server answers to: those of this computer, and what `BAGTAG_HOSTS` adds (separated by commas)."""
     more = os.environ.get("BAGTAG_HOSTS", "").split(",")
     return _LOCAL | {name.strip().lower().strip("[]") for name in more if name.strip()}
@@ -80,7 +80,7 @@ def refusal_of(scope: Scope, headers: Headers) -> str | None:
     if host is None or name not in allowed_hosts():
         return _OTHER_NAME
     origins = headers.getlist("origin")
-    if (origins or scope["type"] == "websocket") and _only(origins) not in _own_origins(scope, host, name):
+    if (origins or scope["type"] == "websocket") and _only(origins) not in tuple(_own_origins(scope, host, name)):
         return _OTHER_SITE
     if scope["type"] == "http" and not _is_own_fetch(headers) and not _opens_page(scope, headers):
         return _OTHER_SITE
@@ -98,7 +98,7 @@ def _name_in(host: str | None) -> str | None:
     return str(found["v6"] or found["name"]).lower()
 
 
-def _own_origins(scope: Scope, host: str, name: str) -> Iterable[str]:
+def _own_origins(scope: Scope, host: str, name: str) -> Iterator[str]:
     """Exactly as a browser sends it: Streamlit's own check then finds the two alike and looks nothing up."""
     scheme = "https" if scope.get("scheme") in ("https", "wss") else "http"
     yield f"{scheme}://{host}"

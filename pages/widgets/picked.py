@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-ROWS_OR_A_CELL = ("multi-row", "single-cell")
+ROWS_OR_A_CELL: tuple[Literal["multi-row"], Literal["single-cell"]] = ("multi-row", "single-cell")
 """The selection mode of tables whose rows can be chosen."""
 
 

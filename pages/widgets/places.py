@@ -4,6 +4,7 @@ and what `BAGTAG_ROOTS` adds."""
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 from miml_core import BagtagError
@@ -31,13 +32,17 @@ def allowed_roots(project_folder: Path | None = None) -> list[Path]:
     ]
     if project_folder is not None:
         asked.append(project_folder.parent)
-    looks = look_at({path: (lambda path=path: path.resolve() if path.is_dir() else None) for path in asked})
+    looks = look_at({path: partial(_resolve_folder, path) for path in asked})
     found = sorted({path for path in looks.values() if isinstance(path, Path)}, key=lambda path: len(path.parts))
     roots: list[Path] = []
     for path in found:
         if not any(path.is_relative_to(root) for root in roots):
             roots.append(path)
     return roots
+
+
+def _resolve_folder(path: Path) -> Path | None:
+    return path.resolve() if path.is_dir() else None
 
 
 def inside(typed: str | Path, roots: list[Path]) -> Path:

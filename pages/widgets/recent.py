@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from miml_core.demo.unfinished import is_half_made
@@ -60,7 +61,7 @@ def list_known() -> list[Known]:
     except Exception:
         return []
     candidates = dict.fromkeys([*map(Path, remembered), *listed])
-    looks = look_at({folder: (lambda folder=folder: _resolve_project(folder)) for folder in candidates})
+    looks = look_at({folder: partial(_resolve_project, folder) for folder in candidates})
     found: dict[Path, bool] = {}
     for folder, result in looks.items():
         if isinstance(result, Path):
@@ -81,7 +82,7 @@ def find_demos(kind: str) -> list[Path]:
 
 
 def _projects_among(folders: Iterable[Path]) -> list[Path]:
-    looks = look_at({folder: (lambda folder=folder: _resolve_project(folder)) for folder in folders})
+    looks = look_at({folder: partial(_resolve_project, folder) for folder in folders})
     return [result for result in looks.values() if isinstance(result, Path)]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project
+from miml_core.project.desk_learn import QueueOrder
 from pages.widgets.current_bag import asked_bag
 from pages.widgets.steady_queue import extend_queue, forget_queue, steady_queue
 from pages.widgets.words import thousands
 
-ORDERS = {
+ORDERS: dict[QueueOrder, str] = {
     "least_sure": "Least sure",
     "informative": "Most informative",
     "contradicts": "Contradicts tags",
@@ -36,7 +37,7 @@ Item = tuple[int, int | None]
 """(bag id, segment id)"""
 
 
-def choose_order(project: Project) -> tuple[str, int | None]:
+def choose_order(project: Project) -> tuple[QueueOrder, int | None]:
     """The row that says which segments are offered; answers the order and, by species, the class."""
     sizes = project.queue_sizes()
     orders = [one for one in ORDERS if one != "informative" or one in sizes]
@@ -67,7 +68,7 @@ def choose_order(project: Project) -> tuple[str, int | None]:
     return order, class_id
 
 
-def review_items(project: Project, order: str, class_id: int | None) -> list[Item]:
+def review_items(project: Project, order: QueueOrder, class_id: int | None) -> list[Item]:
     """The list of segments to work through."""
     choice = (str(project.folder), order, class_id)
 
@@ -98,7 +99,7 @@ def keep_place(bag_id: int, segment_id: int | None) -> None:
     st.session_state[_PLACE] = (bag_id, segment_id)
 
 
-def top_up(project: Project, order: str, class_id: int | None, items: list[Item]) -> None:
+def top_up(project: Project, order: QueueOrder, class_id: int | None, items: list[Item]) -> None:
     """Fetch more before the list ends."""
     here = place_in(items)
     place = items.index(here) if here in items else 0
@@ -106,7 +107,7 @@ def top_up(project: Project, order: str, class_id: int | None, items: list[Item]
         extend_queue(_NAME, _load(project, order, class_id, items))
 
 
-def _load(project: Project, order: str, class_id: int | None, known: list[Item]) -> list[Item]:
+def _load(project: Project, order: QueueOrder, class_id: int | None, known: list[Item]) -> list[Item]:
     found = project.review_queue(
         order, class_id=class_id, limit=_AT_ONCE, exclude=[segment for _, segment in known if segment is not None]
     )
