@@ -15,9 +15,10 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from tests.browser.board import ROOT, Board
-from tests.browser.conftest import FLAGS, Server, found_chromium
 from tests.browser.conftest import ROOT as HOUSE
+from tests.browser.conftest import Server
 from tests.browser.projects import sound_project
+from tests.conftest import FLAGS, found_chromium
 
 SIZES = (40, 300)
 REPEATS = 30

@@ -1,12 +1,24 @@
 """Fixtures every test may use."""
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--autoplay-policy=no-user-gesture-required",
+]
 
 # A first call may compile or import for a second; a busy machine is no failure.
 settings.register_profile("bagtag", deadline=None)
@@ -26,3 +38,22 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the real data (../shared/data, or BAGTAG_DATA)")
     return folder
+
+
+def found_chromium() -> str | None:
+    """The system's Chromium; None leaves the choice to Playwright."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[object]:
+    """The system's Chromium; tests are skipped with a reason where there is none."""
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=found_chromium(), args=FLAGS, headless=True)
+        except api.Error as error:
+            pytest.skip(f"needs a Chromium: {error.message.splitlines()[0]}")
+        yield browser
+        browser.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,16 +16,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--autoplay-policy=no-user-gesture-required",
-]
 
 
 class Server:
@@ -72,29 +61,10 @@ class Server:
         raise RuntimeError(f"The server did not start:\n{self.log.read_text()[-3000:]}")
 
 
-def found_chromium() -> str | None:
-    """The system's Chromium; None leaves the choice to Playwright."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((path for path in map(shutil.which, names) if path), None)
-
-
 def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[object]:
-    """The system's Chromium; tests are skipped with a reason where there is none."""
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=found_chromium(), args=FLAGS, headless=True)
-        except api.Error as error:
-            pytest.skip(f"needs a Chromium: {error.message.splitlines()[0]}")
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

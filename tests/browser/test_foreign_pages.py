@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import FLAGS, ROOT, found_chromium
+from tests.browser.conftest import ROOT
+from tests.conftest import FLAGS, found_chromium
 
 pytestmark = pytest.mark.browser
 

@@ -159,7 +159,7 @@ def project(request, tmp_path: Path) -> Project:
 @pytest.fixture
 def fuzz(project: Project, tmp_path: Path, monkeypatch) -> Iterator[Fuzz]:
     monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
-    for name in ("HOME", "BAGTAG_HOME", "BAGTAG_STATE"):
+    for name in ("HOME", "BAGTAG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.conftest import chromium  # noqa: F401
 from tests.conftest import ROOT
 
 _ORIGIN = "http://modules.invalid"
@@ -16,7 +15,7 @@ _FOLDERS = {"canvas": ROOT / "assets" / "canvas", "tests": ROOT / "tests" / "js"
 
 
 @pytest.fixture(scope="session")
-def modules(chromium: Any) -> Iterator[Any]:  # noqa: F811
+def modules(chromium: Any) -> Iterator[Any]:
     """A page whose scripts may import `/canvas/NAME.js` and `/tests/NAME.js`; nothing else can be fetched."""
     context = chromium.new_context()
     page = context.new_page()

@@ -131,7 +131,7 @@ def test_only_tiles_that_exist_are_drawn(recording):
 
 
 def test_a_file_cut_short_shows_what_there_is(recording, tmp_path):
-    """The end of a FLAC was lost: its header still promises three minutes."""
+    """The end of a FLAC was lost: its header still promises three minutes, and it is drawn to where it is cut."""
     sound, _ = soundfile.read(recording, dtype="float32")
     soundfile.write(tmp_path / "whole.flac", sound, RATE)
     content = (tmp_path / "whole.flac").read_bytes()
@@ -139,5 +139,5 @@ def test_a_file_cut_short_shows_what_there_is(recording, tmp_path):
     cut = tiled(tmp_path / "cut.flac", 0.0, 182.37, BIRDS)
     shown = picture(cut, 0)
     whole = picture(tiled(tmp_path / "whole.flac", 0.0, 182.37, BIRDS), 0)
-    assert shown.shape == whole.shape
-    assert np.mean(shown[:, :2000] > 0) > 0.2 and not shown[:, -2000:].any()
+    assert len(shown) == len(whole) and 0.2 < shown.shape[1] / whole.shape[1] < 0.5
+    assert np.mean(shown > 0) > 0.2

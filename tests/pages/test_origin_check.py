@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -43,7 +44,8 @@ def run(scope: dict) -> tuple[list[dict], list[str]]:
     async def send(message: Any) -> None:
         sent.append(dict(message))
 
-    asyncio.run(OriginCheck(app)(scope, receive, send))
+    with ThreadPoolExecutor(1) as thread:  # in this one Playwright may have an event loop of its own
+        thread.submit(asyncio.run, OriginCheck(app)(scope, receive, send)).result()
     return sent, reached
 
 

@@ -22,7 +22,7 @@ from miml_core.project.schema import edits
 from tests.project import processes
 from tests.project.conftest import add_bags
 from tests.project.sounds import write_recordings
-from tests.project.test_jobs import Forked, do, is_alive
+from tests.project.test_jobs import Forked, do
 from tests.project.test_learn_segmenter import judge_all
 
 _KILLS = 100
@@ -241,7 +241,6 @@ def test_a_killed_learning_of_the_segmenter_changes_nothing_and_can_be_run_again
 ) -> None:
     workers = Forked()
     monkeypatch.setattr(launch, "start_worker", workers.start_worker)
-    monkeypatch.setattr(launch, "_is_worker", is_alive)
     write_recordings(tmp_path / "sound", 12)
     do(project, "import", {"paths": [str(tmp_path / "sound")]})
     do(project, "segment", {"processes": 1})
