@@ -19,7 +19,7 @@ project = the_project()
 
 @st.fragment
 @told()
-def desk(order: QueueOrder, class_id: int | None) -> None:
+def review_editor(order: QueueOrder, class_id: int | None) -> None:
     """Canvas and side panel: what happens on the canvas runs only this."""
     items = review_items(project, order, class_id)
     bag_id, segment_id = place_in(items)
@@ -65,6 +65,6 @@ with told():
         )
         order, class_id = choose_order(project)
         if review_items(project, order, class_id):
-            desk(order, class_id)
+            review_editor(order, class_id)
         else:
             empty("Nothing left in this list", "Choose another list above, or press *New list*.", icon="done_all")

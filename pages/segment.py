@@ -20,7 +20,7 @@ project = the_project()
 
 @st.fragment
 @told()
-def desk() -> None:
+def segment_editor() -> None:
     """Knobs and the two canvases: turning a knob runs only this."""
     bags, start = bags_to_segment(project)
     turned = knobs(project)
@@ -58,4 +58,4 @@ with told():
             f"**{'Sensitivity' if project.kind == 'sound' else 'Segments a picture'}** and watch the right side; wrong "
             "ones do little harm, missing ones cannot be labelled.",
         )
-        desk()
+        segment_editor()

@@ -17,7 +17,7 @@ project = the_project()
 
 @st.fragment
 @told()
-def desk(bags: list[int], play: bool) -> None:
+def tag_editor(bags: list[int], play: bool) -> None:
     """The canvas with its tags: what happens there runs only this."""
     state = canvas(
         project,
@@ -46,7 +46,7 @@ with told():
     )
     bags, play = choose_bags(project)
     if bags:
-        desk(bags, play)
+        tag_editor(bags, play)
     elif project.progress().n_bags:
         empty(
             "Every bag is finished",
