@@ -57,7 +57,7 @@ def predict_soon(store: Store, bag_id: int) -> None:
 def predict_noted(store: Store) -> None:
     """Predict the bags that were noted and not predicted yet; a project without a model has nothing to predict."""
     noted, store.bags_to_predict = sorted(store.bags_to_predict), set()
-    if not noted:
+    if not noted or not store.is_in_place():
         return
     try:
         with store.read() as connection:

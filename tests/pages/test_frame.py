@@ -1,6 +1,7 @@
 """What all pages share: errors in a sentence, background work, names shown as text."""
 
 import logging
+import re
 
 import pytest
 from sqlalchemy import insert
@@ -10,6 +11,7 @@ from miml_core.project import jobs
 from miml_core.project.schema import job_failures
 from pages.widgets import open_projects
 from pages.widgets.frame import PAGES
+from tests.conftest import ROOT
 from tests.pages.conftest import press, texts
 
 NASTY = ["<script>alert(1)</script>", "**bold** `code` $x$", "a [link](http://x) :smile: \\n", "صعو", "红嘴相思鸟"]
@@ -134,3 +136,16 @@ def test_a_replaced_project_is_refused_until_a_person_opens_it_again(project, sh
     assert opened is not shared
     opened.tag(opened.bag_ids()[0], opened.add_class("Bittern").id)
     assert not app.run().error
+
+
+def test_fragments_of_two_pages_never_have_one_name():
+    """Streamlit 1.67 names a fragment by its function and place, and every page's module is `__main__`.
+
+    A late message of a page that was left would run the other page's fragment, and break the page ("Bad delta path").
+    """
+    names = [
+        name
+        for path in sorted((ROOT / "pages").glob("*.py"))
+        for name in re.findall(r"@st\.fragment.*\n(?:@.*\n)*def (\w+)", path.read_text())
+    ]
+    assert len(names) >= 3 and len(names) == len(set(names)), names

@@ -36,6 +36,10 @@ def pipe() -> tuple[Connection, Connection]:
     return _CONTEXT.Pipe(duplex=False)
 
 
+def event() -> Any:
+    return _CONTEXT.Event()
+
+
 def edit(number: int, n_bags: int) -> dict[str, Any]:
     """The acts of `write_forever`: number -> act, so that the outcome can be worked out without the project."""
     bag, class_id = 1 + number % n_bags, 1 + number // n_bags % 3
@@ -135,13 +139,17 @@ def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: C
     worker.main(folder, job_id)
 
 
-def write_on_through_moves(folder: str, n_edits: int, acknowledge: Connection) -> None:
-    """Store edits one after the other, opening the project again when it was moved; says each stored number."""
+def write_on_through_moves(folder: str, n_edits: int, moved_last: Any, acknowledge: Connection) -> None:
+    """Store edits one after the other, opening the project again when it was moved; sends each stored number.
+
+    Goes on until the event `moved_last`, so that there is somebody to notice every move.
+    """
     from miml_core.errors import BagtagError
     from miml_core.project import Project
 
-    project = None
-    for number in range(n_edits):
+    project, number = None, -1
+    while number + 1 < n_edits or not moved_last.is_set():
+        number += 1
         stored = False
         while not stored:
             try:
@@ -159,7 +167,9 @@ def write_on_through_moves(folder: str, n_edits: int, acknowledge: Connection) -
         project.close()
 
 
-def replace_again_and_again(folder: str, aside: str, choices: list[float], done: Connection) -> None:
+def replace_again_and_again(
+    folder: str, aside: str, choices: list[float], moved_last: Any, done: Connection
+) -> None:
     """Replace the database by a copy, or move it away and back, as `choices` say; tells where the old ones are."""
     import sqlite3
     from contextlib import closing
@@ -190,3 +200,4 @@ def replace_again_and_again(folder: str, aside: str, choices: list[float], done:
             while log is not None and file_id(f"{path}-wal") == log:  # until the writer has noticed
                 time.sleep(0.001)
         time.sleep(choice / 20)
+    moved_last.set()

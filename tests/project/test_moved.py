@@ -225,11 +225,13 @@ def test_a_process_that_replaces_the_file_while_another_writes(small: Project, t
     small.close()
     rng = np.random.default_rng(7)
     ours, theirs = processes.pipe()
-    writer = processes.start(processes.write_on_through_moves, str(folder), 60, theirs)
+    moved_last = processes.event()
+    writer = processes.start(processes.write_on_through_moves, str(folder), 60, moved_last, theirs)
     theirs.close()
     replacer_ours, replacer_theirs = processes.pipe()
     replacer = processes.start(
-        processes.replace_again_and_again, str(folder), str(tmp_path), rng.random(40).tolist(), replacer_theirs
+        processes.replace_again_and_again,
+        *(str(folder), str(tmp_path), rng.random(40).tolist(), moved_last, replacer_theirs),
     )
     replacer_theirs.close()
     acknowledged = set(_received(ours))
@@ -239,7 +241,7 @@ def test_a_process_that_replaces_the_file_while_another_writes(small: Project, t
     assert writer.exitcode == 0 and replacer.exitcode == 0
     stored = {number for path in [folder / "project.db", *map(Path, asides)] for _, number in edits_in(path)}
     assert acknowledged <= stored
-    assert len(acknowledged) == 60 and len(asides) > 3
+    assert len(acknowledged) >= 60 and len(asides) > 3
 
 
 def _received(connection: processes.Connection) -> Iterator[object]:
