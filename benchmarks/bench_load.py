@@ -54,7 +54,7 @@ class Annotator:
         value, label = (1, -1, 0)[self.sent % 3], 1 + self.sent % 3
         act: dict[str, Any] = {"act": "tag", "bag": self.bags[place], "class": 4 + self.sent % 3, "value": value}
         if self.sent % 4 > 1:
-            act = {"act": "correct", "segment": self.segments[place], "label": label}
+            act = {"act": "correct", "segments": [self.segments[place]], "label": label}
         return {
             "nonce": self.nonce,
             "number": self.sent,

@@ -20,8 +20,8 @@ from miml_core.project.store import Store
 PAUSE_S = 0.4
 _MOST_BAGS = 20
 """More bags than this are predicted by a job."""
-_REST_SHARE, _LONGEST_REST_S = 1.0, 0.25
-"""It rests as long as the bag took, so that at most half of a core goes to predictions."""
+_REST_SHARE, _LONGEST_REST_S = 4.0, 1.0
+"""It rests four times as long as the bag took, so that at most a fifth of a core goes to predictions."""
 
 _log = logging.getLogger("bagtag.repredict")
 _waiting: dict[tuple[str, int], tuple[float, Store]] = {}
