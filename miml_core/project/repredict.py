@@ -61,11 +61,14 @@ def predict_noted(store: Store) -> None:
         return
     try:
         with store.read() as connection:
-            if settings.get(connection, "current_run") is None:
+            run_id = settings.get(connection, "current_run")
+            if run_id is None:
                 return
+            stale = set(predictions.bags_to_predict(connection, run_id))  # a training may have come after the edits
     except BagtagError as error:
         _log.info("Predictions stay as they are: %s", error)
         return
+    noted = [bag_id for bag_id in noted if bag_id in stale]
     if len(noted) > _MOST_BAGS:
         _start_job(store)
         return

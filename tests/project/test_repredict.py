@@ -93,3 +93,12 @@ def test_many_bags_are_left_to_a_job(trained, monkeypatch):
     repredict.predict_noted(trained.store)
     assert [job.kind for job in trained.jobs()][: len(trained.jobs()) - n_jobs] == ["predict"]
     assert trained.wait_job(trained.jobs()[0].id, timeout=120).state == "done"
+
+
+def test_a_training_after_the_edits_leaves_nothing_to_predict(trained, monkeypatch):
+    """The demo is tagged, trained and then moved to its place: a job started on closing would be left behind."""
+    monkeypatch.setattr(repredict, "_MOST_BAGS", 0)
+    assert trained.store.bags_to_predict, "the tags were given before the training"
+    n_jobs = len(trained.jobs())
+    repredict.predict_noted(trained.store)
+    assert len(trained.jobs()) == n_jobs
