@@ -12,6 +12,7 @@ from miml_core.instances import Instances
 from miml_core.media.grid import Grid
 from miml_core.project import Project, media
 from miml_core.segments.regions import Region
+from tests.project.job_stages import Forked, forked_workers, make_stages
 
 N_FEATURES = 4
 
@@ -82,6 +83,22 @@ def predicted(small: Project) -> Project:
     """`small` with a current run that says Wren (.6), Robin (.3), background (.1) of everything in bag 1."""
     store_run(small, lambda n: np.tile([0.6, 0.3, 0.0, 0.1], (n, 1)))
     return small
+
+
+@pytest.fixture
+def forked() -> Iterator[Forked]:
+    """Workers that are forked, and can be held at a step."""
+    with forked_workers() as workers:
+        yield workers
+
+
+@pytest.fixture(scope="session")
+def stages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of a project as it is before each kind of job, named after the kind."""
+    home = tmp_path_factory.mktemp("stages")
+    with forked_workers():
+        make_stages(home)
+    return home
 
 
 def store_run(

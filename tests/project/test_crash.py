@@ -21,8 +21,8 @@ from miml_core.project.errors import NotSaved
 from miml_core.project.schema import edits
 from tests.project import processes
 from tests.project.conftest import add_bags
+from tests.project.job_stages import Forked, do
 from tests.project.sounds import write_recordings
-from tests.project.test_jobs import Forked, do
 from tests.project.test_learn_segmenter import judge_all
 
 _KILLS = 100
