@@ -2,14 +2,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-export PYTHONDONTWRITEBYTECODE ?=
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Compiled Python is kept: without it every start of the app, of a job and of the tests compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check pytest bench warm docs clean
+.PHONY: run test check pytest browser bench warm docs clean
 
 run: $(VENV)/.run-ready ## open the app
 	$(BIN)/streamlit run app.py
 
-test: check pytest ## all checks and all tests, the browser ones included
+test: $(VENV)/.dev-ready ## all checks and all tests, the browser ones included
+	$(MAKE) --no-print-directory -j2 check browser warm
+	$(PYTEST)
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff check .
@@ -17,10 +22,11 @@ check: $(VENV)/.dev-ready
 	$(BIN)/lint-imports
 	$(BIN)/oxlint --deny-warnings assets tests/js
 
-pytest: $(VENV)/.dev-ready
+pytest: browser warm
+	$(PYTEST)
+
+browser: $(VENV)/.dev-ready
 	bash tests/browser/install_chromium.sh
-	$(BIN)/python -m miml_core warm
-	$(BIN)/python -m pytest
 
 bench: $(VENV)/.run-ready ## speed, as ratios in one run
 	$(BIN)/python -m benchmarks

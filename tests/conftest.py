@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,10 +26,24 @@ settings.register_profile("bagtag", deadline=None)
 settings.load_profile("bagtag")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest files first: workers take one file after the other, and none should be left with a long one."""
+    longest = ("tests/browser/", "tests/test_package", "tests/demo/test_make_demo", "tests/models/test_sim")
+    items.sort(key=lambda item: not item.nodeid.startswith(longest))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests, and the workers and servers they start, keep their notes apart from those of the person who runs them."""
     os.environ["BAGTAG_STATE"] = str(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(autouse=True)
+def _own_main_module() -> Iterator[None]:
+    """Put `__main__` back: `AppTest` leaves its script there, which every process forked later would run again."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ def recordings(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, recordings: Path) -> Iterator[Project]:
+def project(tmp_path: Path, recordings: Path, forked: object) -> Iterator[Project]:
     with Project.create(tmp_path / "project", annotator="Ann") as made:
         made.add_media(sorted(recordings.iterdir()), bag_length=1.2)
         made.add_class("Wren")
