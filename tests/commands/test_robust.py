@@ -97,8 +97,7 @@ def test_benchmarks_refuse_numbers_out_of_range(words: tuple[str, ...], capsys: 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e400", "9" * 30, "[" * 100_000])
 def test_a_parameter_of_a_model_is_finite(project: Path, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "train", project, "--set", f"alpha={value}", "--json")
-    assert code == 1
-    assert "must be a finite number" in read_json(out)["error"] or value.startswith("[")
+    assert code == 1 and "must be a finite number" in read_json(out)["error"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_nobody_reads_on(project: Path) -> None:
         os.close(ours)
         done = run_program(*words, stdout=theirs)
         os.close(theirs)
-        assert done.returncode in (141, 0 if "--help" in words else 141) and done.stderr == b"", words
+        assert (done.returncode, done.stderr) == (0 if "--help" in words else 141, b""), words
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")

@@ -61,8 +61,7 @@ def test_annotate_keeps_what_a_person_said(fitted, calibrated):
     rows = model.annotate(bags.replace(tags=tags, labels=labels))
     assert not rows[bags.rows(0)].any() and not rows[third].any()
     assert rows[second, labels[second]] == pytest.approx(1.0)
-    if bags.offsets[2] - second > 1:
-        assert (rows[second + 1] > 0).all()
+    assert bags.offsets[2] - second > 1 and (rows[second + 1] > 0).all()
 
 
 def test_calibrated_annotation_gives_every_tag_a_segment(fitted):

@@ -6,7 +6,6 @@ import os
 import signal
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -44,8 +43,8 @@ def test_a_hundred_kills_lose_nothing_that_was_acknowledged(small: Project) -> N
         ours, theirs = processes.pipe()
         writer = processes.start(processes.write_forever, str(folder), f"writer {kill}", n_bags, theirs)
         theirs.close()
-        last = ours.recv()
-        time.sleep(rng.exponential(0.05))
+        for _ in range(rng.geometric(0.1)):
+            last = ours.recv()
         os.kill(writer.pid or 0, signal.SIGKILL)
         writer.join()
         for number in _rest(ours):
@@ -78,8 +77,8 @@ def test_kills_between_edits_of_all_kinds_leave_a_whole_project(small: Project) 
         ours, theirs = processes.pipe()
         writer = processes.start(processes.mix_forever, str(folder), f"mixed {kill}", theirs)
         theirs.close()
-        last = ours.recv()
-        time.sleep(rng.exponential(0.05))
+        for _ in range(rng.geometric(0.1)):
+            last = ours.recv()
         os.kill(writer.pid or 0, signal.SIGKILL)
         writer.join()
         last = max([last, *_rest(ours)])
