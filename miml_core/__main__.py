@@ -1,16 +1,16 @@
 """The command line: `python -m miml_core COMMAND ...`.
 
 Each command is a module of `miml_core.commands` with `add_arguments(parser)` and `run(args) -> int`; it is
-imported only when asked for, so that `--help` and quick commands stay quick.
+imported only when it is used, so that `--help` and short commands start quickly.
 
-What goes wrong is one sentence on standard error, or with `--json` one object on standard output:
+An error is one sentence on standard error, or with `--json` one object on standard output:
 `{"error": sentence, "kind": "refused"}`. `kind` is "usage", "refused" or the name of a special refusal ("busy",
 "not_saved", "gone" ...), "job_failed" (with "job" and "failures"), "file", "memory", "stopped" or "bug".
 """
 
 from __future__ import annotations
 
-if __name__ == "__main__":  # Ctrl-C while modules are loaded: end, without a traceback
+if __name__ == "__main__":  # Ctrl-C while modules are imported ends without a traceback
     from miml_core.commands.early_stop import end_when_stopped
 
     end_when_stopped()
@@ -29,31 +29,31 @@ from miml_core.errors import BagtagError
 
 COMMANDS = {
     "app": "open the app in the browser",
-    "new": "make a project",
+    "new": "create a project",
     "import": "add recordings or pictures to a project",
     "segment": "find the segments of the bags",
     "tag": "tag bags from a table",
-    "train": "learn which segment carries which tag, and predict all",
-    "predict": "predict what is new or has changed",
-    "status": "say how far a project is",
+    "train": "learn which segment carries which tag, and predict all segments",
+    "predict": "predict the bags that are new or have changed",
+    "status": "show the progress of a project",
     "export": "write segments with their labels to a file",
-    "check": "look for damage, missing files and leftovers, and repair",
+    "check": "find and repair damage, missing files and leftovers",
     "backup": "write a copy of a project's tags, labels and segments",
-    "restore": "put a backup in the place of a project's database",
-    "demo": "make a demo project: generated sounds or pictures, tagged, segmented, with a trained model",
-    "warm": "compile the numba kernels now, so that nobody waits for them later",
-    "bench": "measure the models on .npz and .arff data sets, beside the published figures",
-    "bench-media": "measure segments, features and whole chains on recordings and pictures of known truth",
+    "restore": "replace a project's database by a backup",
+    "demo": "create a demo project: generated sounds or pictures, tagged, segmented, with a trained model",
+    "warm": "compile the Numba kernels now, so that nothing waits for them later",
+    "bench": "measure the models on .npz and .arff data sets, and compare with published figures",
+    "bench-media": "measure segments, features and labels on recordings and pictures with known truth",
 }
 
 _MODULES = {"import": "import_"}
-"""Commands whose name Python keeps for itself."""
+"""Modules of commands whose name is a keyword of Python."""
 _JSON_IS_A_FILE = ("bench", "bench-media")
 _STOPPED, _CLOSED_PIPE = 130, 141
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong as JSON when JSON was asked for."""
+    """A parser that prints errors as JSON if `--json` was given."""
 
     as_json = False
 
@@ -65,7 +65,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; 0 when it worked, 1 when it could not be done, 2 for a wrong call."""
+    """Run one command and return its exit code: 0 done, 1 not possible, 2 wrong arguments."""
     arguments = sys.argv[1:] if arguments is None else arguments
     asked = next((word for word in arguments if not word.startswith("-")), None)
     as_json = _wants_json(arguments, asked)
@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         _print_error(_file_sentence(error), "file", as_json)
     except MemoryError:
-        _print_error("There is not enough memory; close other programs, or do less at once.", "memory", as_json)
+        _print_error("There is not enough memory. Close other programs, or process less at once.", "memory", as_json)
     except Exception as error:
         _print_error(_bug_sentence(error), "bug", as_json)
     return 1
@@ -92,7 +92,7 @@ def _parse(arguments: list[str], asked: str | None, as_json: bool) -> argparse.N
     from miml_core.commands.arguments import check_types
 
     _Parser.as_json = as_json
-    parser = _Parser(prog="python -m miml_core", description="Bagtag without a screen.")
+    parser = _Parser(prog="python -m miml_core", description="Bagtag on the command line.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
         subparser = subparsers.add_parser(
@@ -108,7 +108,7 @@ def _parse(arguments: list[str], asked: str | None, as_json: bool) -> argparse.N
 
 
 def _wants_json(arguments: list[str], asked: str | None) -> bool:
-    """Whether errors go to standard output as JSON; also when the rest of the call cannot be understood."""
+    """Return whether errors are printed as JSON, even if the other arguments cannot be parsed."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return asked not in _JSON_IS_A_FILE and any(len(word) > 2 and "--json".startswith(word) for word in options)
 
@@ -133,7 +133,7 @@ def _file_sentence(error: OSError) -> str:
 
 
 def _bug_sentence(error: Exception) -> str:
-    """Keep the traceback in a file (or print it: `BAGTAG_DEBUG`), and say where it is."""
+    """Write the traceback to a file, or print it if `BAGTAG_DEBUG` is set, and return a message with its place."""
     details = traceback.format_exc()
     what = f"This is a bug in Bagtag ({type(error).__name__}: {error})"
     if os.environ.get("BAGTAG_DEBUG"):
@@ -153,7 +153,7 @@ def _bug_sentence(error: Exception) -> str:
 
 
 def run_as_program() -> int:
-    """`main` with what only a program of its own may do to its streams and signals."""
+    """Run `main` with the streams and signals set up for a program of its own."""
     from miml_core.commands import streams
 
     streams.make_printable()
@@ -164,7 +164,7 @@ def run_as_program() -> int:
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 1
         sys.stdout.flush()
-    except BrokenPipeError:  # nobody reads on (`| head`): nothing is wrong
+    except BrokenPipeError:  # the reader has closed the pipe (`| head`), which is no error
         streams.give_up_output()
         code = _CLOSED_PIPE
     except OSError as error:

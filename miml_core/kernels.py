@@ -24,6 +24,7 @@ from pathlib import Path
 import psutil
 
 from miml_core import installation
+from miml_core.atomic_files import atomic_writer
 from miml_core.file_lock import Locked, hold_lock
 
 MODULES = (
@@ -90,9 +91,8 @@ def work_in_background() -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
     def note(done: int, of: int) -> None:
-        part = folder / "kernels.json.part"
-        part.write_text(json.dumps({"pid": os.getpid(), "done": done, "of": of}))
-        part.replace(folder / "kernels.json")
+        with atomic_writer(folder / "kernels.json", durable=False) as file:
+            file.write(json.dumps({"pid": os.getpid(), "done": done, "of": of}).encode())
 
     with suppress(Locked), hold_lock(folder / "kernels.lock"):
         compile_all(note)

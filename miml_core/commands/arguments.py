@@ -1,4 +1,4 @@
-"""Types of arguments: what is not finite, out of range or no path is refused with a sentence before anything begins."""
+"""Types of arguments, which refuse infinite or out-of-range numbers and empty paths before a command begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN = 40
 
 
 def number(low: float, high: float) -> Callable[[str], float]:
-    """A number from `low` to `high`."""
+    """Return a parser of numbers from `low` to `high`."""
 
     def parse(text: str) -> float:
         try:
@@ -29,7 +29,7 @@ def number(low: float, high: float) -> Callable[[str], float]:
 
 
 def whole_number(low: int, high: int) -> Callable[[str], int]:
-    """A whole number from `low` to `high`."""
+    """Return a parser of whole numbers from `low` to `high`."""
 
     def parse(text: str) -> int:
         try:
@@ -44,14 +44,14 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
 
 
 def path(text: str) -> Path:
-    """A path; nothing is not the current folder."""
+    """Parse a path; an empty one is refused, because it would mean the current folder."""
     if not text.strip() or "\0" in text:
         raise argparse.ArgumentTypeError(f"must be a path, not {_shown(text)}")
     return Path(text)
 
 
 def check_types(parser: argparse.ArgumentParser) -> None:
-    """Give every argument that is a bare path or number a type that says what is wrong with it."""
+    """Replace the types `Path`, `int` and `float` of a parser's arguments by the checked ones of this module."""
     stricter = {Path: path, int: whole_number(-LARGEST_ID, LARGEST_ID), float: number(-1e300, 1e300)}
     for action in parser._actions:
         action.type = stricter.get(action.type, action.type)  # type: ignore[call-overload]

@@ -1,10 +1,10 @@
 """Examples:
 
-  python -m miml_core backup ~/marsh                        into the project's own folder backups
+  python -m miml_core backup ~/marsh                        into the project's folder backups
   python -m miml_core backup ~/marsh /mnt/usb/marsh.db      into a new file
 
-Others may go on working meanwhile. A backup holds tags, labels, segments, history and settings; recordings, pictures
-and model files are not in it.
+Other people can keep working meanwhile. A backup contains tags, labels, segments, history and settings, but no
+recordings, pictures or model files.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
+from miml_core.commands.output import print_outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
+    project_commands.add_project_argument(parser)
     parser.add_argument("file", type=Path, nargs="?", help="a new file (default: one in the project's folder backups)")
 
 
 def run(args: argparse.Namespace) -> int:
-    with following.open_project(args) as project:
+    with project_commands.open_project(args) as project:
         path = project.store.backup_before("manual") if args.file is None else project.backup(args.file)
         outcome = {"backup": str(path), "bytes": path.stat().st_size}
-    following.say(args, outcome, f"wrote {path}")
+    print_outcome(args, outcome, f"wrote {path}")
     return 0

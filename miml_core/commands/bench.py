@@ -1,9 +1,9 @@
-"""Measures models on every .npz and .arff below a folder, beside the published figures.
+"""Measure models on every .npz and .arff file below a folder, and compare them with the published figures.
 
 A set whose segments are not all labelled, or whose tags are not the union of its labels, is measured in variants:
 union (labelled segments only, tags made their union), filtered (labelled segments only, tags as given) and unfiltered
 (all segments in training, scored on the labelled ones). Accuracies are in per cent: transductive (fit and labelled
-with the tags known), inductive (bags held out, tags not known), mean and spread over folds by bag.
+with the tags known), inductive (bags held out, tags not known), mean and standard deviation over folds of bags.
 
 examples:
   python -m miml_core bench --data data/miml
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from miml_core.commands.arguments import LARGEST_SEED, whole_number
+from miml_core.commands.output import write_json
 from miml_core.errors import BagtagError
-from miml_core.json_text import to_json
 
 COLUMNS = {
     "transductive": "with tags",
@@ -41,9 +41,11 @@ COLUMNS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with .npz and .arff files")
     parser.add_argument("--models", default="", metavar="A,B", help="which models (default: all)")
-    parser.add_argument("--sets", default="", metavar="A,B", help="sets whose name holds one of these (default: all)")
+    parser.add_argument(
+        "--sets", default="", metavar="A,B", help="sets whose name contains one of these (default: all)"
+    )
     folds = whole_number(0, 1000)
-    parser.add_argument("--folds", type=folds, default=10, metavar="N", help="folds by bag (default: 10; 0: none)")
+    parser.add_argument("--folds", type=folds, default=10, metavar="N", help="folds of bags (default: 10; 0: none)")
     parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file as well")
     parser.add_argument(
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Report:
-    """The rows so far, written to the file asked for after each of them: hours of work survive an interruption."""
+    """The rows so far; the `--json` file is written after each of them, so that an interruption loses none."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.rows, self.refused = args, list[dict[str, Any]](), list[str]()
@@ -90,16 +92,16 @@ class _Report:
     def _write(self) -> None:
         if self.args.json:
             figures = {"seed": self.args.seed, "folds": self.args.folds, "rows": self.rows, "refused": self.refused}
-            self.args.json.write_text(to_json(figures, indent=1), encoding="utf-8")
+            write_json(self.args.json, figures)
 
 
 def _shares(text: str) -> list[float]:
     try:
         shares = [float(part) for part in text.split(",") if part]
     except ValueError:
-        raise BagtagError(f"Corrections are shares in per cent, like 0,1,2,5; not {text!r}.") from None
+        raise BagtagError(f"Corrections are shares in per cent, such as 0,1,2,5, not {text!r}.") from None
     if any(not 0 <= share < 100 for share in shares):
-        raise BagtagError("A share of corrections lies between 0 and 100 per cent.")
+        raise BagtagError("A share of corrections must be at least 0 and below 100 per cent.")
     return shares
 
 
@@ -124,8 +126,9 @@ def _measure(sets: list[Any], models: list[str], report: _Report) -> None:
 
 
 def _suits(data: Any, name: str) -> bool:
-    """Whether a model can be measured on a set: the upper bound needs true labels, the principal components one tag,
-    a ranking of tags more than one.
+    """Return whether a model can be measured on a set.
+
+    The upper bound needs true labels, SIM at least two classes, and the principal components more than ten features.
     """
     if name == "supervised-lr":
         return data.truth is not None
@@ -151,7 +154,9 @@ def _corrections(sets: list[Any], models: list[str], shares: list[float], report
                     report.add(measure_corrections(data, name, shares, seed=report.args.seed, tick=tick))
                 except BagtagError as error:
                     report.refuse(f"{data.name}, {name}: {error}")
-    table = Table("set", "model", *(f"{share:g} %" for share in shares), title="Accuracy on what nobody corrected (%)")
+    table = Table(
+        "set", "model", *(f"{share:g} %" for share in shares), title="Accuracy on the segments without a correction (%)"
+    )
     for row in report.rows:
         table.add_row(row["set"], row["model"], *(f"{value:.1f}" for value in row["accuracy_on_the_rest"].values()))
     Console().print(table)
@@ -165,10 +170,9 @@ def _bar() -> Any:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    told: list[str] = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row]
-    told = told or ["average_precision"]
-    parts = [f"{COLUMNS[key]} {_number(row, key)}" for key in told if key in row]
-    parts.append(f"{row['seconds']:.1f} s a fit")
+    keys = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row] or ["average_precision"]
+    parts = [f"{COLUMNS[key]} {_number(row, key)}" for key in keys if key in row]
+    parts.append(f"{row['seconds']:.1f} s per fit")
     return f"{row['set']}, {row['model']}: {', '.join(parts)}"
 
 

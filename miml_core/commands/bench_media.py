@@ -1,7 +1,7 @@
-"""Measures segments, features and whole chains on recordings and pictures whose truth is known.
+"""Measure segments, features and labels on recordings and pictures with known truth.
 
-DIR is laid out as the benchmark data: audio/ (sets of recordings with events or boxes) and images/ (sets of pictures
-with label maps, see miml_core/evaluation/picture_sets.py). What is there is measured, the rest is left out.
+DIR has the layout of the benchmark data: audio/ (sets of recordings with events or boxes) and images/ (sets of pictures
+with label maps, see miml_core/evaluation/picture_sets.py). A part that does not exist is left out.
 
 example:
   python -m miml_core bench-media --data ../shared/data --json figures.json
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miml_core.commands.arguments import MOST_PROCESSES, whole_number
+from miml_core.commands.output import write_json
 from miml_core.errors import BagtagError
-from miml_core.json_text import to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     if not args.data.is_dir():
-        raise BagtagError(f"{args.data} is not a folder; give the folder that holds audio/ and images/.")
+        raise BagtagError(f"{args.data} is not a folder; give the folder that contains audio/ and images/.")
     if args.jobs == 0:
         raise BagtagError("Give the number of processes with --jobs: 1 or more, or -1 for one per core.")
     if args.json is not None and not args.json.resolve().parent.is_dir():
@@ -53,13 +53,13 @@ def run(args: argparse.Namespace) -> int:
         measure = getattr(importlib.import_module(module), function)
         figures[part] = _with_bar(console, part, measure, args.data, args.jobs)
         if not figures[part]:
-            console.print(f"{part}: left out, {args.data / folder} holds no set of the known layouts")
+            console.print(f"{part}: left out, {args.data / folder} contains no set in a known layout")
         for name, values in figures[part].items():
             _print_table(console, f"{part}: {name}", values)
     if not any(figures.values()):
         raise BagtagError(f"Nothing under {args.data} could be measured.")
     if args.json is not None:
-        args.json.write_text(to_json(figures, indent=2) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
     return 0
 
 
@@ -88,7 +88,7 @@ def _print_table(console: Console, title: str, values: Any) -> None:
 
 
 def _leaves(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every figure of a nested dict with the way to it; of a list, its items."""
+    """Yield every figure of a nested dict with its path; the items of a list have the path of the list."""
     if isinstance(values, dict):
         for name, inner in values.items():
             yield from _leaves(inner, f"{path}, {name}".lstrip(", ").replace("_", " "))

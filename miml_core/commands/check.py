@@ -1,12 +1,12 @@
 """Examples:
 
   python -m miml_core check ~/marsh
-  python -m miml_core check ~/marsh --repair      put right what can be, after a backup; what people said is kept
-  python -m miml_core check ~/marsh --moved-to ~/archive     look there, and below, for the files that are missing
-  python -m miml_core check ~/marsh --allow /data/2024       media below this folder may be read on this computer
-  python -m miml_core check ~/marsh --accept-changed         go on with files that are others than were added
+  python -m miml_core check ~/marsh --repair      repair what can be repaired, after a backup; labels and tags are kept
+  python -m miml_core check ~/marsh --moved-to ~/archive     look for missing files in this folder and below
+  python -m miml_core check ~/marsh --allow /data/2024       allow reading media below this folder on this computer
+  python -m miml_core check ~/marsh --accept-changed         use files that have changed since they were added
 
-The exit code is 0 when nothing is wrong (any more), 1 otherwise.
+The exit code is 0 if there is no problem, or none is left; otherwise 1.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
+from miml_core.commands.output import print_outcome
 from miml_core.project.media_changes import Accepted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
-    parser.add_argument("--repair", action="store_true", help="put right what can be")
-    parser.add_argument("--moved-to", type=Path, metavar="FOLDER", help="where the media are now")
+    project_commands.add_project_argument(parser)
+    parser.add_argument("--repair", action="store_true", help="repair what can be repaired")
+    parser.add_argument("--moved-to", type=Path, metavar="FOLDER", help="folder in which the media are now")
     parser.add_argument(
         "--allow", type=Path, metavar="FOLDER", action="append", default=[], help="a folder whose media may be read"
     )
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    with following.open_project(args) as project:
+    with project_commands.open_project(args) as project:
         for folder in args.allow:
             project.allow_media_folder(folder)
         found = [] if args.moved_to is None else project.relink(args.moved_to)
@@ -42,5 +43,5 @@ def run(args: argparse.Namespace) -> int:
     outcome = {"found_again": found, "problems": [asdict(problem) for problem in problems]}
     if args.accept_changed:
         outcome |= {"accepted": accepted.paths, "notes": accepted.notes}
-    following.say(args, outcome, "\n".join(lines) or "everything is in order")
+    print_outcome(args, outcome, "\n".join(lines) or "no problems found")
     return 0 if all(problem.repaired for problem in problems) else 1

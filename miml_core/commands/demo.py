@@ -4,8 +4,8 @@
   python -m miml_core demo ~/bagtag-demo --kind both        ~/bagtag-demo/sound and ~/bagtag-demo/picture
   python -m miml_core demo ~/bagtag-demo --no-train --json
 
-Everything is generated: no download, no recordings of others. The true labels are in truth.json, which learning
-never sees; the figures at the end compare the model with them.
+Everything is generated; nothing is downloaded. The true labels are in truth.json, which training does not use; the
+figures at the end compare the model with them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from miml_core.demo.media import Kind
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, help="where to make the demo project")
+    parser.add_argument("folder", type=Path, help="folder for the demo project")
     parser.add_argument("--kind", choices=["sound", "picture", "both"], default="sound")
     seed = whole_number(0, LARGEST_SEED)
     parser.add_argument("--seed", type=seed, default=0, help="another seed gives other recordings (default: 0)")
@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--train",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="train the default model at once, so that there is something to review",
+        help="train the default model, so that there are predictions to review",
     )
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,7 +80,7 @@ def _sentence(kind: str, figures: dict[str, Any]) -> str:
         return text
     scores = figures["scores"]
     return (
-        f"{text}\nLearnt from tags only, the model is right on {scores['accuracy']:.1%} of the segments "
-        f"({scores['accuracy_calls']:.1%} of those that are not background); "
-        f"the commonest tag would be on {scores['majority_tag']:.1%}."
+        f"{text}\nTrained on tags only, the model labels {scores['accuracy']:.1%} of the segments correctly "
+        f"({scores['accuracy_calls']:.1%} of those that are not background; "
+        f"the most common tag of each bag: {scores['majority_tag']:.1%})."
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C in the first moments of a command, while Python loads modules. Imports next to nothing."""
+"""Handle Ctrl-C while a command is still importing modules; imports as little as possible itself."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import sys
 
 
 def end_when_stopped() -> None:
-    """End at once when stopped, in words instead of a traceback, until another handler is set."""
+    """Exit at Ctrl-C with a message instead of a traceback, until another handler is set."""
     signal.signal(signal.SIGINT, _end)
 
 

@@ -1,6 +1,6 @@
 """Examples:
 
-  python -m miml_core export ~/marsh calls.csv                                  what is said or predicted, as CSV
+  python -m miml_core export ~/marsh calls.csv                                  labels and predictions, as CSV
   python -m miml_core export ~/marsh tables --format raven --min-probability 0.8
   python -m miml_core export ~/marsh labels.zip --format audacity --what confirmed
 
@@ -12,23 +12,29 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
 from miml_core.commands.arguments import number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from miml_core.exchange import FORMATS
 
-    following.add_project_argument(parser)
+    project_commands.add_project_argument(parser)
     parser.add_argument("target", type=Path, help="the file, folder or .zip to write")
     parser.add_argument("--format", choices=list(FORMATS), default="csv")
     parser.add_argument(
         "--what",
         choices=["confirmed", "predicted", "all"],
         default="predicted",
-        help="only what a person said; that and predictions (default); or every segment",
+        help="labels given or accepted by a person; these and predictions (default); or every segment",
     )
-    parser.add_argument("--min-probability", type=number(0, 1), default=0.0, metavar="P", help="leave out less sure")
+    parser.add_argument(
+        "--min-probability",
+        type=number(0, 1),
+        default=0.0,
+        metavar="P",
+        help="leave out predictions that are less probable",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,5 +44,5 @@ def run(args: argparse.Namespace) -> int:
         "what": args.what,
         "min_probability": args.min_probability,
     }
-    with following.open_project(args) as project:
-        return following.do_job(project, args, "export", params)
+    with project_commands.open_project(args) as project:
+        return project_commands.run_job(project, args, "export", params)

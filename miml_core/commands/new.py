@@ -4,7 +4,7 @@
   python -m miml_core new ~/meadow --kind picture       a project for pictures
   python -m miml_core new ~/marsh --classes species.csv
 
-Then: import, segment, tag, train, export. Media stay where they are.
+The next commands are import, segment, tag, train and export. Media files stay in their place.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
+from miml_core.commands.output import print_outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
+    project_commands.add_project_argument(parser)
     parser.add_argument("--kind", choices=["sound", "picture"], default="sound")
-    parser.add_argument("--name", help="what to call it (default: the folder's name)")
-    parser.add_argument("--classes", type=Path, help="a species list: CSV with a column name, maybe scientific_name")
+    parser.add_argument("--name", help="name of the project (default: the name of the folder)")
+    parser.add_argument(
+        "--classes", type=Path, help="species list: CSV with a column name and, optionally, scientific_name"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,11 +31,13 @@ def run(args: argparse.Namespace) -> int:
     from miml_core.project import Project
 
     if args.classes is not None:
-        read_species(args.classes)  # what is wrong with the list is told before anything is made
-    with Project.create(args.project, kind=args.kind, name=args.name, annotator=following.who(args)) as project:
+        read_species(args.classes)  # raises an error before the project is created
+    with Project.create(
+        args.project, kind=args.kind, name=args.name, annotator=project_commands.annotator_name(args)
+    ) as project:
         if args.classes is not None:
             project.import_classes(args.classes)
         outcome: dict[str, Any] = {"project": str(project.folder), "name": project.name, "kind": project.kind}
         outcome["classes"] = [one.name for one in project.classes()]
-        following.say(args, outcome, f"made the {args.kind} project {project.folder}")
+        print_outcome(args, outcome, f"created the {args.kind} project {project.folder}")
     return 0

@@ -1,24 +1,24 @@
 """Examples:
 
-  python -m miml_core predict ~/marsh              bags that are new or have changed, with the current run
-  python -m miml_core predict ~/marsh --run 3      with an earlier run
+python -m miml_core predict ~/marsh              bags that are new or have changed, with the current run
+python -m miml_core predict ~/marsh --run 3      with an earlier run
 """
 
 from __future__ import annotations
 
 import argparse
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
 from miml_core.commands.arguments import LARGEST_ID, whole_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
+    project_commands.add_project_argument(parser)
     parser.add_argument(
         "--run", type=whole_number(1, LARGEST_ID), dest="run_id", help="number of the run (default: the current one)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    with following.open_project(args) as project:
-        return following.do_job(project, args, "predict", {"run": args.run_id})
+    with project_commands.open_project(args) as project:
+        return project_commands.run_job(project, args, "predict", {"run": args.run_id})

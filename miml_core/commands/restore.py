@@ -1,12 +1,11 @@
 """Examples:
 
-  python -m miml_core restore ~/marsh --list                         the backups there are, the newest first
-  python -m miml_core restore ~/marsh                                put the newest one in place
-  python -m miml_core restore ~/marsh daily-2024-05-01.db            put this one in place
+  python -m miml_core restore ~/marsh --list                         list the backups, the newest first
+  python -m miml_core restore ~/marsh                                restore the newest backup
+  python -m miml_core restore ~/marsh daily-2024-05-01.db            restore this backup
   python -m miml_core restore ~/marsh /mnt/usb/marsh.db
 
-What is in the project now is kept in its folder backups first, so that a restore can be taken back. Close Bagtag
-before.
+The present database is first saved to the folder backups, so that a restore can be undone. Close Bagtag before.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
+from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
+    project_commands.add_project_argument(parser)
     parser.add_argument("backup", nargs="?", help="name of a backup in the folder backups, or a file (default: newest)")
     parser.add_argument("--list", action="store_true", help="only list the backups")
 
@@ -31,8 +31,8 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     done = restoring.restore(args.project, args.backup)
     outcome = {"restored": str(done.backup), "kept": None if done.kept is None else str(done.kept)}
-    kept = "" if done.kept is None else f"; what was there before is kept in {done.kept}"
-    following.say(args, outcome, f"restored {done.backup}{kept}")
+    kept = "" if done.kept is None else f"; the previous database is saved as {done.kept}"
+    print_outcome(args, outcome, f"restored {done.backup}{kept}")
     return 0
 
 
@@ -48,11 +48,11 @@ def _list(args: argparse.Namespace) -> int:
         try:
             within = restoring.contents(backup.path)
             entry |= {"bags": within.bags, "tags": within.tags, "edits": within.edits}
-            said = f"{within.bags} bags, {within.tags} tags, {within.edits} edits"
+            summary = f"{within.bags} bags, {within.tags} tags, {within.edits} edits"
         except BagtagError as error:
             entry |= {"problem": str(error)}
-            said = "damaged"
+            summary = "damaged"
         found.append(entry)
-        lines.append(f"{entry['made_at']}  {backup.size / 2**20:8.1f} MB  {entry['name']}: {said}")
-    following.say(args, {"backups": found}, "\n".join(lines) or "there are no backups")
+        lines.append(f"{entry['made_at']}  {backup.size / 2**20:8.1f} MB  {entry['name']}: {summary}")
+    print_outcome(args, {"backups": found}, "\n".join(lines) or "there are no backups")
     return 0

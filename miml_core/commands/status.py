@@ -1,7 +1,7 @@
 """Examples:
 
-  python -m miml_core status ~/marsh
-  python -m miml_core status ~/marsh --json | jq .progress
+python -m miml_core status ~/marsh
+python -m miml_core status ~/marsh --json | jq .progress
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
+from miml_core.commands.output import print_outcome
 
 _SHOWN_RUNS = 5
-"""The latest; `--json` has all of them."""
+"""The latest ones; `--json` prints all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
+    project_commands.add_project_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    with following.open_project(args) as project:
+    with project_commands.open_project(args) as project:
         project.refresh_missing()
         current = project.current_run()
         sample = project.sample_accuracy()
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
             "sample": asdict(sample),
             "blocked_folders": [asdict(one) for one in project.blocked_folders()],
         }
-        following.say(args, outcome, _text(outcome))
+        print_outcome(args, outcome, _text(outcome))
     return 0
 
 
@@ -73,10 +74,10 @@ def _text(outcome: dict[str, Any]) -> str:
 
 
 def _held_out(run_: dict[str, Any]) -> str:
-    """How the tags of bags that a run's model had not learnt from came out: what runs can be compared by."""
+    """Return the scores of a run on held-out bags, by which runs can be compared."""
     scores = run_["scores"]
     if "held_out_log_likelihood" not in scores:
         return f"{run_['model']}, not checked on held-out bags"
     likelihood, precision = scores["held_out_log_likelihood"], scores.get("held_out_average_precision")
-    told = f"{run_['model']}, {scores['held_out_bags']:.0f} held-out bags: log-likelihood {likelihood:.2f}"
-    return told if precision is None else f"{told}, average precision {precision:.3f}"
+    text = f"{run_['model']}, {scores['held_out_bags']:.0f} held-out bags: log-likelihood {likelihood:.2f}"
+    return text if precision is None else f"{text}, average precision {precision:.3f}"

@@ -1,4 +1,4 @@
-"""Standard streams that may be closed, or know only ASCII."""
+"""Make standard streams usable that are closed or only accept ASCII."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 
 
 def make_printable() -> None:
-    """Make every name printable on every terminal, and streams that are closed go nowhere.
+    """Escape characters that the terminal lacks, and send closed streams to the null device.
 
-    A closed standard stream also leaves its number to the next file that is opened, into which a library would print.
+    Otherwise the next file that is opened would get the number of a closed stream, and libraries would print into it.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
     if sys.stderr is None:
@@ -27,7 +27,7 @@ def make_printable() -> None:
 
 
 def give_up_output() -> None:
-    """Drop what is still to be printed: Python would try again when it ends, and complain."""
+    """Discard output that is still buffered: Python would try to write it again at exit, and report an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

@@ -8,7 +8,7 @@ with a table like one of these (comma, semicolon or tab):
   dawn.wav,0,Wren; Robin                dawn.wav,1,1,0
   dawn.wav,10,none                      dusk.wav,0,?,1
 
-Classes that are new are added. Lines that name no bag are listed on standard error, and the exit code is 3.
+New classes are added. Lines without a matching bag are listed on standard error, and the exit code is 3.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
+from miml_core.commands.output import print_outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
-    parser.add_argument("table", type=Path, help="CSV of files and their tags")
+    project_commands.add_project_argument(parser)
+    parser.add_argument("table", type=Path, help="table (CSV) of files and their tags")
 
 
 def run(args: argparse.Namespace) -> int:
-    with following.open_project(args) as project:
+    with project_commands.open_project(args) as project:
         done = project.import_tags(args.table)
-    following.say(args, asdict(done), f"tagged {done.n_bags} bags, {done.n_new_classes} new classes")
+    print_outcome(args, asdict(done), f"tagged {done.n_bags} bags, {done.n_new_classes} new classes")
     if not args.json:
         for line in done.left_out:
             print(f"bagtag: {line}", file=sys.stderr)
-    return following.SOME_FAILED if done.left_out else 0
+    return project_commands.SOME_FAILED if done.left_out else 0

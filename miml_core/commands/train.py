@@ -1,10 +1,10 @@
 """Examples:
 
-  python -m miml_core train ~/marsh                                    the default model, good for most projects
+  python -m miml_core train ~/marsh                                    the default model, which suits most projects
   python -m miml_core train ~/marsh --model sim --set lam=1e-7
   python -m miml_core train ~/marsh --set alpha=0.01 --set kernel=rff --seed 1
 
-Predicts every segment at the end. The previous run stays in place until the new one is ready.
+All segments are predicted at the end. The previous run stays current until the new one is complete.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import math
 from typing import Any
 
-from miml_core.commands import following
+from miml_core.commands import project_commands
 from miml_core.commands.arguments import LARGEST_SEED, whole_number
 from miml_core.errors import BagtagError
 
@@ -22,9 +22,9 @@ _LARGEST = 2**63 - 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    following.add_project_argument(parser)
-    parser.add_argument("--model", default=None, help="default: ored-lr")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the model")
+    project_commands.add_project_argument(parser)
+    parser.add_argument("--model", default=None, help="name of the model (default: ored-lr)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter of the model")
     parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0)
     parser.add_argument("--cold", action="store_true", help="do not start from the previous model")
 
@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
         "seed": args.seed,
         "warm_start": not args.cold,
     }
-    with following.open_project(args) as project:
-        return following.do_job(project, args, "train", params)
+    with project_commands.open_project(args) as project:
+        return project_commands.run_job(project, args, "train", params)
 
 
 def _parameter(text: str) -> tuple[str, Any]:

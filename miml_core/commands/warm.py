@@ -1,4 +1,4 @@
-"""Compiles every numba kernel and keeps the machine code on disk, so that nothing waits for it later.
+"""Compile all Numba kernels and store the machine code on disk, so that nothing has to wait for it later.
 
 Example:
 
@@ -15,8 +15,10 @@ from miml_core.json_text import to_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON, and nothing else")
-    parser.add_argument("--background", action="store_true", help="at low priority, as the app does it; prints nothing")
+    parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+    parser.add_argument(
+        "--background", action="store_true", help="compile at low priority, as the app does, and print nothing"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from miml_core.atomic_files import write_file
 from miml_core.errors import BagtagError
-from miml_core.exchange.base import save_file
 from miml_core.segments.outlines import fill
 
 FILE_NAME = "truth.json"
@@ -84,7 +84,7 @@ class Truth:
             for name, things in self.files.items()
         }
         content = json.dumps({"kind": self.kind, "seed": self.seed, "files": files})
-        return save_file(folder / FILE_NAME, content.encode())
+        return write_file(folder / FILE_NAME, content.encode())
 
     @classmethod
     def read(cls, folder: Path) -> Truth:

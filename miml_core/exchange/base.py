@@ -9,11 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
+from miml_core.atomic_files import Check, write_files
 from miml_core.errors import BagtagError
 from miml_core.exchange.rows import Kind, SegmentRow
-from miml_core.exchange.saving import Check, save_file, save_files
-
-__all__ = ["Format", "save_file"]
 
 _READ_LIMIT = 2 * 1024**3
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
@@ -60,10 +58,10 @@ class Format(ABC):
         target = Path(target)
         files = self.make_files(self._checked(rows))
         if target.suffix.lower() == ".zip":
-            return save_files([(target, _zip(files))], check)
+            return write_files([(target, _zip(files))], check)
         if self.is_one_file(target):
-            return save_files([(target, self._only(files, target))], check)
-        return save_files(((_inside(target, name), content) for name, content in files), check)
+            return write_files([(target, self._only(files, target))], check)
+        return write_files(((_inside(target, name), content) for name, content in files), check)
 
     def is_one_file(self, target: Path) -> bool:
         """Return whether `write` makes the one file `target`; otherwise `target` is a folder."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from miml_core.atomic_files import write_file
 from miml_core.errors import BagtagError
-from miml_core.exchange.base import save_file
 from miml_core.exchange.cells import neutralise
 from miml_core.exchange.tables import read_table, table_bytes
 
@@ -57,4 +57,5 @@ def read_species(path: Path | str) -> list[SpeciesRow]:
 
 def write_species(rows: Iterable[SpeciesRow], target: Path | str) -> Path:
     """Write a list of species; `read_species` gives the same rows back."""
-    return save_file(Path(target), table_bytes(_COLUMNS, ([neutralise(cell) for cell in astuple(row)] for row in rows)))
+    cells = ([neutralise(cell) for cell in astuple(row)] for row in rows)
+    return write_file(Path(target), table_bytes(_COLUMNS, cells))

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from miml_core.atomic_files import write_file
 from miml_core.errors import BagtagError
-from miml_core.exchange.base import save_file
 from miml_core.exchange.cells import neutralise, number_text, parse_number
 from miml_core.exchange.tables import read_table, table_bytes
 
@@ -65,7 +65,7 @@ def read_tags(path: Path | str) -> list[TagRow]:
 
 def write_tags(rows: Iterable[TagRow], target: Path | str) -> Path:
     """Write a table of tags in the first layout; `read_tags` gives the same rows back."""
-    return save_file(Path(target), table_bytes(_COLUMNS, (_cells(row) for row in rows)))
+    return write_file(Path(target), table_bytes(_COLUMNS, (_cells(row) for row in rows)))
 
 
 def _cells(row: TagRow) -> list[str]:

@@ -12,7 +12,6 @@ import functools
 import inspect
 import json
 import operator
-import os
 import warnings
 import zipfile
 from abc import ABC, abstractmethod
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from miml_core.array_files import read_arrays
+from miml_core.atomic_files import atomic_writer
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.fit_progress import Progress
@@ -274,14 +274,8 @@ class Model(BaseEstimator, ABC):
                 values[name] = value
         header = {"format": _FORMAT, "model": self.name, "params": self.get_params(), "values": values}
         arrays["__header__"] = np.frombuffer(json.dumps(header, default=_to_json).encode(), dtype=np.uint8)
-        path = Path(path)
-        partial = path.with_name(path.name + ".part")
-        partial.unlink(missing_ok=True)  # may be a link
-        with partial.open("xb") as file:
+        with atomic_writer(path) as file:
             np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
 
 
 def load_model(path: str | Path) -> Model:

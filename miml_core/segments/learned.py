@@ -9,7 +9,6 @@ that segments keep the outlines people know. The forest is kept as plain arrays:
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.array_files import read_arrays
+from miml_core.atomic_files import atomic_writer
 from miml_core.errors import BagtagError
 from miml_core.media.grid import Grid
 from miml_core.media.spectrogram import Spectrogram
@@ -140,15 +140,9 @@ class LearnedSegmenter:
             "levels": list(self.levels),
             "pixel": list(self.pixel),
         }
-        path = Path(path)
-        partial = path.with_name(path.name + ".part")
         text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        partial.unlink(missing_ok=True)  # may be a link
-        with partial.open("xb") as file:
+        with atomic_writer(path) as file:
             np.savez_compressed(file, allow_pickle=False, header=text, **self.trees)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
 
     @classmethod
     def load(cls, path: str | Path) -> LearnedSegmenter:

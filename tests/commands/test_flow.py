@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from miml_core.__main__ import main
-from miml_core.commands import following
+from miml_core.commands import project_commands
 from miml_core.project import Project
 from tests.project.conftest import add_bags, row_of_boxes
 from tests.project.sounds import write_recordings, write_tags
@@ -79,7 +79,7 @@ def test_labels_that_new_segments_would_take_along_are_told_before(
     write_recordings(tmp_path / "recordings", 1)
     project = tmp_path / "project"
     started: list[Any] = []
-    monkeypatch.setattr(following, "do_job", lambda *args: started.append(args[2:]) or 0)
+    monkeypatch.setattr(project_commands, "run_job", lambda *args: started.append(args[2:]) or 0)
     with Project.create(project, annotator="Ann") as opened:
         opened.add_media(sorted((tmp_path / "recordings").iterdir()))
         opened.add_class("Wren")
@@ -130,7 +130,7 @@ def test_a_table_from_a_spreadsheet_in_another_language(tmp_path: Path, capsys: 
     project = tmp_path / "project"
     with Project.create(project) as opened:
         opened.add_media(sorted((tmp_path / "recordings").iterdir()))
-    table = "file;tags\r\nclip_000.wav;\"Mönchsgrasmücke; Zilpzalp\"\r\nCLIP.wav;Amsel\r\nclip_000.wav;Rotkehlchen\r\n"
+    table = 'file;tags\r\nclip_000.wav;"Mönchsgrasmücke; Zilpzalp"\r\nCLIP.wav;Amsel\r\nclip_000.wav;Rotkehlchen\r\n'
     for encoding in ("utf-8-sig", "latin-1"):
         (tmp_path / "tags.csv").write_bytes(table.encode(encoding))
         code, done = run(capsys, "tag", project, tmp_path / "tags.csv")

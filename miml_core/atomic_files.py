@@ -1,16 +1,17 @@
-"""Saving files all or nothing: the one writer of all formats.
+"""Write files so that they appear complete or not at all.
 
-Every file is first written whole under a hidden name in its own folder, then all are put in place by renaming. A
-reader or a power cut therefore sees an old file or a new one, never half of one, and nothing is written through a link.
+Every file is first written under a hidden name in its own folder and flushed to the disk, then renamed. A reader, or a
+power cut, therefore finds the old file or the new one, never a part of it, and nothing is written through a link.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from miml_core.errors import BagtagError
 
@@ -18,12 +19,57 @@ Check = Callable[[Path], None]
 """Raises `BagtagError` unless the file may be written (also over a file that exists)."""
 
 
-def save_file(path: Path, content: bytes) -> Path:
-    """Write one file, over an older one if there is one; returns its path."""
-    return save_files([(path, content)])[0]
+@contextmanager
+def atomic_writer(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """Open a binary file that replaces `path` when the block ends, and leaves no trace if the block raises.
+
+    Parameters
+    ----------
+    path : path
+        Its folder must exist.
+    durable : bool
+        Whether the content is flushed to the disk before it is renamed; not needed for files that can be made again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "settings.json"
+    ...     with atomic_writer(path) as file:
+    ...         _ = file.write(b"{}")
+    ...         exists_meanwhile = path.exists()
+    ...     exists_meanwhile, path.read_bytes()
+    (False, b'{}')
+    """
+    path = Path(path)
+    temporary = _temporary_name(path.parent)
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        flush_folder(path.parent)
 
 
-def save_files(files: Iterable[tuple[Path, bytes]], check: Check | None = None) -> list[Path]:
+def write_file(path: Path, content: bytes) -> Path:
+    """Write one file, over an existing one if there is one, and return its path; its folder is created if needed.
+
+    Raises
+    ------
+    BagtagError
+        The file cannot be written.
+    """
+    return write_files([(path, content)])[0]
+
+
+def write_files(files: Iterable[tuple[Path, bytes]], check: Check | None = None) -> list[Path]:
     """Write files so that all of them appear, or none.
 
     Parameters
@@ -52,6 +98,16 @@ def save_files(files: Iterable[tuple[Path, bytes]], check: Check | None = None) 
     return [path for path, _ in batch.staged]
 
 
+def flush_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 class _Batch:
     def __init__(self, check: Check | None) -> None:
         self.staged: list[tuple[Path, Path]] = []
@@ -59,7 +115,7 @@ class _Batch:
         self._check = check
         self._folders: list[Path] = []
         self._placed: list[tuple[Path, Path | None]] = []
-        """(path, what was there before)"""
+        """(path, a link to the file that was there before)"""
         self._temporary: list[Path] = []
 
     def write(self, path: Path, content: bytes) -> None:
@@ -88,9 +144,11 @@ class _Batch:
                     self._placed.append((path, None))
             except OSError as error:
                 raise _not_written(path, error) from error
+        for folder in {path.parent for path, _ in self.staged}:
+            flush_folder(folder)
 
     def take_back(self) -> None:
-        """Undo what was put in place, as far as the disk lets us."""
+        """Undo what was put in place, as far as the disk allows."""
         for path, before in reversed(self._placed):
             with suppress(OSError):
                 path.unlink() if before is None else before.replace(path)
@@ -101,7 +159,7 @@ class _Batch:
                 temporary.unlink(missing_ok=True)
         for folder in reversed(self._folders):
             with suppress(OSError):
-                folder.rmdir()  # one that holds files stays
+                folder.rmdir()  # fails, as it should, if the folder has files
 
     def _replace(self, path: Path, temporary: Path) -> None:
         is_new = not os.path.lexists(path)
@@ -123,12 +181,16 @@ class _Batch:
         folder.mkdir(parents=True, exist_ok=True)
 
     def _new_name(self, folder: Path) -> Path:
-        self._temporary.append(folder / f".writing-{uuid.uuid4().hex}")
+        self._temporary.append(_temporary_name(folder))
         return self._temporary[-1]
 
 
+def _temporary_name(folder: Path) -> Path:
+    return folder / f".writing-{uuid.uuid4().hex}"
+
+
 def _create(path: Path, temporary: Path) -> None:
-    """Give the file its name; raises `FileExistsError` when there is one of that name."""
+    """Give the file its name; raises `FileExistsError` if there is a file of that name."""
     try:
         os.link(temporary, path)
     except FileExistsError:

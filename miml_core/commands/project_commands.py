@@ -1,4 +1,4 @@
-"""What commands on a project share: opening it, following a job, printing for people or for programs."""
+"""Open a project and run a job for a command: what the commands on a project share."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from miml_core.commands.output import say
+from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
 from miml_core.project import Job, Project
 
 SOME_FAILED = 3
-"""Exit code when the work was done but some files could not be dealt with."""
+"""Exit code if the work was done, but some files could not be processed."""
 
 
 class JobFailed(BagtagError):
-    """A job did not come to its end; `details` are for programs."""
+    """A job ended without being done; `details` are for programs."""
 
     def __init__(self, sentence: str, details: dict[str, Any]) -> None:
         super().__init__(sentence)
@@ -35,17 +35,21 @@ def add_project_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON, and nothing else")
-    parser.add_argument("--annotator", default=None, help="who acts (default: $BAGTAG_ANNOTATOR, or your login name)")
+    parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
+    parser.add_argument(
+        "--annotator", default=None, help="name to record edits under (default: $BAGTAG_ANNOTATOR, or your login name)"
+    )
 
 
 def open_project(args: argparse.Namespace) -> Project:
+    """Open the project that the command was given."""
     if args.project.is_file():
         raise BagtagError(f"{str(args.project)!r} is a file; give the folder of the project.")
-    return Project.open(args.project, annotator=who(args))
+    return Project.open(args.project, annotator=annotator_name(args))
 
 
-def who(args: argparse.Namespace) -> str:
+def annotator_name(args: argparse.Namespace) -> str:
+    """Return the name to record edits under: that of `--annotator`, of `BAGTAG_ANNOTATOR` or of the login."""
     if args.annotator is not None:
         return str(args.annotator)
     try:
@@ -54,13 +58,13 @@ def who(args: argparse.Namespace) -> str:
         return ""
 
 
-def do_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[str, Any]) -> int:
-    """Start a job, follow it to its end with a progress bar, and say how it ended.
+def run_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[str, Any]) -> int:
+    """Start a job, show its progress until it ends, print its outcome and return the exit code.
 
-    Interrupting stops the job too; closing the terminal does not.
+    Ctrl-C cancels the job; closing the terminal does not.
     """
     try:
-        with _stop_later():
+        with _delayed_interrupt():
             job = project.start_job(kind, params)
         job = _follow(project, args, job)
     except KeyboardInterrupt:
@@ -71,21 +75,21 @@ def do_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[s
     listed = [{"item": failure.item, "reason": failure.reason} for failure in failures]
     if job.state != "done":
         if not args.json:
-            _list(failures)
+            _print_failures(failures)
         sentence = job.message if job.state == "failed" else f"the job ended as {job.state}: {job.message}"
         raise JobFailed(sentence, {"job": job.id, "state": job.state, "failures": listed})
     outcome = {"job": job.id, "state": job.state, "message": job.message, **job.result, "failures": listed}
-    say(args, outcome, job.message)
+    print_outcome(args, outcome, job.message)
     if not args.json:
         for note in job.result.get("notes", []):
             print(f"bagtag: {note['item']}: note: {note['note']}", file=sys.stderr)
-        _list(failures)
+        _print_failures(failures)
     return SOME_FAILED if failures else 0
 
 
 @contextmanager
-def _stop_later() -> Iterator[None]:
-    """Let Ctrl-C take effect after the block: a job that is just being started would go on unseen."""
+def _delayed_interrupt() -> Iterator[None]:
+    """Delay Ctrl-C until the end of the block: a job that is just being started would run on unseen."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -99,7 +103,7 @@ def _stop_later() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _list(failures: list[Any]) -> None:
+def _print_failures(failures: list[Any]) -> None:
     for failure in failures:
         print(f"bagtag: {failure.item}: {failure.reason}", file=sys.stderr)
 
