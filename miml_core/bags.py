@@ -121,6 +121,18 @@ class BagSet:
     def __iter__(self) -> Iterator[BagSet]:
         return (self[[bag]] for bag in range(self.n_bags))
 
+    def annotated_bags(self) -> NDArray[np.int64]:
+        """Return the bags that people have annotated: with a known tag, or a labelled segment.
+
+        Examples
+        --------
+        >>> bags = BagSet([[0.1], [0.9], [0.5]], [0, 1, 2, 3], [[1], [0], [0]], ["wren"], labels=[UNKNOWN, 0, UNKNOWN])
+        >>> bags.annotated_bags()
+        array([0, 1])
+        """
+        labelled = np.add.reduceat(self.labels != UNKNOWN, self.offsets[:-1]) > 0
+        return np.flatnonzero((self.tags != 0).any(axis=1) | labelled)
+
     # parts and combinations
 
     def __getitem__(self, bags: slice | Sequence[int] | NDArray[Any]) -> BagSet:
@@ -256,9 +268,7 @@ class BagSet:
         if self.offsets.ndim != 1 or len(self.offsets) < 2:
             raise BagtagError("There must be at least one bag.")
         if self.tags.ndim != 2 or self.tags.shape != (self.n_bags, self.n_classes):
-            raise BagtagError(
-                f"Tags must be bags by classes, {(self.n_bags, self.n_classes)}, not {self.tags.shape}."
-            )
+            raise BagtagError(f"Tags must be bags by classes, {(self.n_bags, self.n_classes)}, not {self.tags.shape}.")
         if len(set(self.classes)) != self.n_classes:
             raise BagtagError("Two classes have the same name.")
         if self.labels.shape != (self.n_segments,):

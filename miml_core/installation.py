@@ -128,16 +128,6 @@ def recorded_sizes(project: Path, files: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def exported_files(project: Path | None = None) -> list[Path]:
-    """Return the files that exports of a project, or of all projects, wrote (they may have changed or gone since)."""
-    with _database() as connection:
-        if project is None:
-            found = connection.execute("SELECT DISTINCT path FROM exports ORDER BY path")
-        else:
-            found = connection.execute("SELECT path FROM exports WHERE project = ? ORDER BY path", (_place(project),))
-        return [_path(path) for (path,) in found]
-
-
 # waiting jobs
 
 

@@ -41,6 +41,16 @@ MAX_EXACT = 20
 KEPT_TAGS = 12
 """Number of tags that stay required in a bag with more than `MAX_EXACT`."""
 
+DEFAULT_LEAK = 0.01
+"""Leak of the app and of the benchmarks: listeners tag calls that the segmenter misses. Models have 0 by default."""
+
+SMALL_LEAK = 1e-3
+"""Leak where none was asked for, but no bag may be impossible: held-out bags, and models that learn a ranking."""
+
+HELD_OUT_NOISE = 0.02
+"""Share of a uniform prior for held-out segments, which may resemble no training segment. Such a bag is then unlikely,
+but not impossible, so that a few of them do not decide a comparison."""
+
 _TRAINING_STEPS, _TRAINING_TAGS = 5e7, 8
 _THREADING_STEPS = 20_000  # with fewer steps of the recursion, starting threads costs more than they save
 

@@ -7,7 +7,7 @@ from PIL import Image
 from miml_core.errors import BagtagError
 from miml_core.instances import InstanceSettings, describe_picture_regions, picture_instances
 from miml_core.media.image import open_image
-from miml_core.segments.regions import from_box, to_labels
+from miml_core.segments.regions import Region, to_labels
 from miml_core.segments.visual import PictureSegmentSettings
 
 
@@ -56,7 +56,7 @@ def test_regions_are_described_again_as_they_were_found(photograph):
 def test_regions_drawn_on_another_grid_are_carried_over(photograph):
     settings = with_segments(working_side=150)
     view = open_image(photograph).grid
-    drawn = from_box(95, 175, 145, 225, view.height, view.width)
+    drawn = Region(95, 175, np.ones((50, 50), dtype=bool))
     (row,) = describe_picture_regions(photograph, view, [drawn], settings)
     values = dict(zip(picture_instances(photograph, settings).names, row))
     assert values["x"] == pytest.approx(200 / 300, abs=0.01) and values["mean a"] > 40

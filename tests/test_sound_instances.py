@@ -8,7 +8,7 @@ from miml_core.errors import BagtagError
 from miml_core.instances import InstanceSettings, describe_regions, sound_instances
 from miml_core.media import sound_blocks
 from miml_core.media.spectrogram import PRESETS, make_spectrogram, spectrogram_grid
-from miml_core.segments.regions import from_box
+from miml_core.segments.regions import Region
 
 RATE = 22_050
 CALLS = [(0.5, 0.8, 3000), (2.1, 2.3, 5000), (3.0, 3.4, 2000), (4.55, 4.7, 7000), (5.6, 5.8, 4000)]
@@ -78,9 +78,9 @@ def test_drawn_regions_across_blocks_and_other_grids_are_described(recording, mo
     settings = InstanceSettings.for_rate(RATE)
     grid = sound_instances(recording, 0.0, 6.0, settings).grid
     monkeypatch.setattr(sound_blocks, "BLOCK_SECONDS", 1.0)
-    wide = from_box(10, 20, 60, grid.width - 20, grid.height, grid.width)
+    wide = Region(10, 20, np.ones((50, grid.width - 40), dtype=bool))
     coarse = spectrogram_grid(6 * RATE, RATE, PRESETS["frogs"])
-    other = from_box(5, 100, 30, 140, coarse.height, coarse.width)
+    other = Region(5, 100, np.ones((25, 40), dtype=bool))
     assert np.isfinite(describe_regions(recording, 0.0, 6.0, grid, [wide], settings)).all()
     assert np.isfinite(describe_regions(recording, 0.0, 6.0, coarse, [other], settings)).all()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -12,9 +11,8 @@ from miml_core.demo.truth import FILE_NAME, Truth
 from miml_core.demo.unfinished import is_half_made, making
 from miml_core.errors import BagtagError
 from miml_core.exchange.tags_csv import read_tags
+from miml_core.progress import Progress
 from miml_core.project import Job, Project
-
-Progress = Callable[[int, int, Mapping[str, float]], Any]
 
 ANNOTATOR = "demo"
 _NAMES: dict[Kind, str] = {"sound": "Demo: dawn chorus", "picture": "Demo: surfaces"}

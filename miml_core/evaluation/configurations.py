@@ -15,8 +15,7 @@ from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.evaluation.data_sets import DataSet
 from miml_core.models import MODELS, Model
-
-LEAK = 0.01
+from miml_core.posterior import DEFAULT_LEAK
 
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "ored-lr": ("ored-lr", {}),
@@ -45,7 +44,7 @@ def make_model(name: str, data: DataSet, seed: int) -> Model:
     known = MODELS[model]().get_params()
     by_data = {
         "random_state": seed,
-        "leak": LEAK if data.may_lack_segments else 0.0,
+        "leak": DEFAULT_LEAK if data.may_lack_segments else 0.0,
         "background": data.may_have_background,
     }
     if model == "mimm":

@@ -21,15 +21,14 @@ from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.evaluation.metrics import predicted_classes
 from miml_core.evaluation.picture_sets import PictureSet, Segmented, cut_and_count, find_picture_sets, true_segments
+from miml_core.posterior import DEFAULT_LEAK
+from miml_core.progress import Progress
 from miml_core.segments.visual import PictureSegmentSettings
-
-Progress = Callable[[int, int, dict[str, float]], Any]
 
 Step = Callable[..., None]
 Ways = tuple[Segmented, Segmented, Segmented]
 
 BENCHMARK_SEGMENTS = 40
-LEAK = 0.01
 FOLDS = 5
 MOST_TAGS = 0.5
 """If pictures have more than this share of all tags on average, the tags are too uninformative to learn from."""
@@ -172,7 +171,7 @@ def annotate_from_tags(bags: BagSet) -> NDArray[np.int64]:
     """Return the most likely class of each segment, learnt from these tags and given them (transductive)."""
     from miml_core.models.ored_lr import ORedLR
 
-    model = ORedLR(background=True, leak=LEAK).fit(bags)
+    model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(bags)
     return predicted_classes(model.annotate(bags), bags.n_classes)
 
 
@@ -188,6 +187,6 @@ def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step) -> NDArray[n
         held_out = np.flatnonzero(fold_of == fold)
         others = np.flatnonzero(fold_of != fold)
         if len(held_out) and len(others):
-            model = ORedLR(background=True, leak=LEAK).fit(labelled[others])
+            model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(labelled[others])
             predicted[bags.rows_of(held_out)] = predicted_classes(model.annotate(bags[held_out]), bags.n_classes)
     return predicted

@@ -22,8 +22,8 @@ from miml_core.evaluation.sound_sets import BoxSet, EventSet, find_box_sets, fin
 from miml_core.instances import InstanceSettings, find_segments
 from miml_core.media.audio import audio_info
 from miml_core.media.spectrogram import read_spectrogram
+from miml_core.progress import Progress
 
-Progress = Callable[[int, int, dict[str, float]], Any]
 Step = Callable[[], None]
 Array = NDArray[np.float64]
 
@@ -116,14 +116,6 @@ def segment_boxes(path: Path) -> Array:
     return np.column_stack([grid.x_at(left), grid.y_at(bottom), grid.x_at(right), grid.y_at(top)])
 
 
-def segment_figures(recordings: EventSet, jobs: int = 1) -> dict[str, Any]:
-    """Return how well the segments of recordings and their events agree in time."""
-    paths = [path for path, events in recordings.events.items() if events]
-    found = list(in_parallel(segment_boxes, paths, jobs=jobs))
-    read = [(boxes[:, [0, 2]], path) for boxes, path in zip(found, paths) if not isinstance(boxes, str)]
-    return _agreement([times for times, _ in read], [recordings.events[path] for _, path in read])
-
-
 def _event_figures(recordings: EventSet, jobs: int, step: Step) -> dict[str, Any]:
     started = time.perf_counter()
     heard: list[Heard] = []
@@ -140,12 +132,13 @@ def _event_figures(recordings: EventSet, jobs: int, step: Step) -> dict[str, Any
     figures: dict[str, Any] = {"recordings": len(heard), "without_events": len(recordings.events) - len(some)}
     figures["skipped"] = skipped
     if heard:
-        figures |= _agreement([one.times for one in heard], [one.events for one in heard])
+        figures |= time_agreement([one.times for one in heard], [one.events for one in heard])
         figures |= chain_figures(heard, jobs, step)
     return figures | {"seconds": round(time.perf_counter() - started, 1)}
 
 
-def _agreement(times: list[Array], events: list[Any]) -> dict[str, Any]:
+def time_agreement(times: list[Array], events: list[Any]) -> dict[str, Any]:
+    """Return how well the segments, (n, 2) start and end per recording, and the events of recordings agree in time."""
     found: list[bool] = []
     right: list[bool] = []
     for mine, theirs in zip(times, events):

@@ -22,13 +22,13 @@ from miml_core.evaluation.sound_sets import Event
 from miml_core.features.acoustic import sound_feature_names
 from miml_core.instances import InstanceSettings, describe_regions, sound_instances
 from miml_core.media.audio import audio_info
+from miml_core.posterior import DEFAULT_LEAK
 from miml_core.segments.regions import Region
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 UNKNOWN_LABEL = "Unknown"
-LEAK = 0.01
 FOLDS = 3
 N_FITS = 7
 
@@ -147,7 +147,7 @@ def _accuracy(bags: BagSet, truth: Labels, *, background: bool = True) -> float:
     from miml_core.models.ored_lr import ORedLR
 
     tagged = np.ones(bags.n_bags, dtype=bool) if background else np.asarray((bags.tags > 0).any(axis=1))
-    model = ORedLR(background=background, leak=LEAK).fit(bags[tagged])
+    model = ORedLR(background=background, leak=DEFAULT_LEAK).fit(bags[tagged])
     predicted = np.full(len(truth), BACKGROUND)
     predicted[tagged[bags.bag_of]] = _named(model.annotate(bags[tagged]), bags.n_classes)
     return float((truth == predicted).mean())
@@ -164,7 +164,7 @@ def _supervised(bags: BagSet, truth: Labels) -> float:
     labelled = bags.replace(tags=tags, labels=truth)
     predicted = np.full(len(truth), BACKGROUND)
     for train, test in bag_folds(bags.n_bags, FOLDS, seed=0):
-        model = ORedLR(background=True, leak=LEAK).fit(labelled[train])
+        model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(labelled[train])
         predicted[bags.rows_of(test)] = _named(model.annotate(bags[test]), bags.n_classes)
     return float((truth == predicted).mean())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -93,27 +92,6 @@ def open_image(path: str | Path, max_side: int | None = None) -> Picture:
         pixels = _upright(np.asarray(_on_white(eight_bit)), orientation)
     grid = Grid(pixels.shape[1], pixels.shape[0], 0.0, float(width), 0.0, float(height))
     return Picture(pixels, grid)
-
-
-def thumbnail_jpeg(picture: Picture, max_side: int) -> bytes:
-    """The picture as a JPEG whose longer side is at most `max_side` pixels."""
-    return _encoded(picture, max_side, "JPEG", quality=85)
-
-
-def thumbnail_png(picture: Picture, max_side: int) -> bytes:
-    """The picture as a PNG whose longer side is at most `max_side` pixels."""
-    return _encoded(picture, max_side, "PNG", compress_level=3)
-
-
-def _encoded(picture: Picture, max_side: int, form: str, **options: int) -> bytes:
-    from PIL import Image
-
-    image = Image.fromarray(picture.pixels)
-    if max(image.size) > max_side:
-        image = image.resize(_fitted(image.size, max_side), reducing_gap=2.0)
-    stream = io.BytesIO()
-    image.save(stream, form, **options)
-    return stream.getvalue()
 
 
 @contextmanager

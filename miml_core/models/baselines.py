@@ -87,7 +87,13 @@ class Majority(_Baseline):
 
 
 class _LogisticBaseline(_Baseline):
-    """Multinomial logistic regression on standardised features."""
+    """Multinomial logistic regression on standardised features.
+
+    Attributes
+    ----------
+    coefficients_ : (d, C) float
+    intercepts_ : (C,) float
+    """
 
     alpha: float
     mean_: Array
@@ -116,11 +122,6 @@ class SupervisedLR(_LogisticBaseline):
     ----------
     alpha : float
         Strength of the L2 penalty, as in ORedLR.
-
-    Attributes
-    ----------
-    coefficients_ : (d, C) float
-    intercepts_ : (C,) float
 
     Examples
     --------
@@ -160,11 +161,6 @@ class CandidateEM(_LogisticBaseline):
         Maximum number of EM steps.
     tol : float
         The fit ends when no probability changes by as much as this.
-
-    Attributes
-    ----------
-    coefficients_ : (d, C) float
-    intercepts_ : (C,) float
 
     Examples
     --------

@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
 from miml_core.bags import BagSet
-from miml_core.posterior import bag_posterior
+from miml_core.posterior import SMALL_LEAK, bag_posterior
 
 Array = NDArray[np.float64]
-
-LEAK = 1e-3
-"""Probability that a tag is true without a segment of it; above 0, so that no bag is impossible."""
 
 _MOST_TAGS = 12
 _MOST_BAGS = 2000
@@ -26,7 +23,7 @@ def posterior_within_tags(log_prior: Array, bags: BagSet) -> Array:
     possible = _has_possible_class(bags)
     if possible.any():
         inside, part = possible[bags.bag_of], bags[possible]
-        posterior = bag_posterior(log_prior[inside], part.offsets, part.tags, part.labels, leak=LEAK)
+        posterior = bag_posterior(log_prior[inside], part.offsets, part.tags, part.labels, leak=SMALL_LEAK)
         rows[inside] = posterior.probabilities
     return rows
 
@@ -54,7 +51,9 @@ def fit_temperature(score: Callable[[Array], Array], bags: BagSet, *, seed: int 
 
     def loss(log_temperature: float) -> float:
         log_prior = log_softmax(scores / np.exp(log_temperature), axis=1)
-        return -float(bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=LEAK).log_likelihood.sum())
+        return -float(
+            bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=SMALL_LEAK).log_likelihood.sum()
+        )
 
     middle = np.log(spread)
     found = minimize_scalar(loss, bounds=(middle - 6.0, middle + 6.0), method="bounded", options={"xatol": 0.02})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Progress = Callable[[int, int, Mapping[str, float]], Any]
-"""Called as `progress(step, of, info)`. If it returns a true value, the fit stops early and keeps what it has learnt;
-an exception that it raises cancels the fit."""
+from miml_core.progress import Progress
+
+__all__ = ["FitProgress", "Phase", "Progress"]
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,12 @@ from scipy.special import log_softmax
 from miml_core.bags import BagSet
 from miml_core.models.ored_lr_likelihood import MarginalLikelihood, merge_background
 from miml_core.models.ored_lr_solvers import Report, Whitening, maximise_lbfgs
-from miml_core.posterior import training_posterior
+from miml_core.posterior import HELD_OUT_NOISE, SMALL_LEAK, training_posterior
 
 Array = NDArray[np.float64]
 
 # Alphas are powers of ten: the path starts at 10 and goes down, or up if a lower alpha is no better.
 FIRST, WEAKEST, STRONGEST = 1, -3, 3
-HELD_OUT_LEAK, HELD_OUT_NOISE = 1e-3, 0.02
-"""A held-out bag may have a tag that no training bag has, and a held-out segment may resemble no training segment. With
-these two such a bag is unlikely but not impossible, so that a few of them do not decide the choice."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class _Fold:
     def held_out_log_likelihood(self, leak: float) -> float:
         bags, prior = self.held_out, np.exp(self.held_out_log_prior(self.W))
         log_prior = np.log((1 - HELD_OUT_NOISE) * prior + HELD_OUT_NOISE / prior.shape[1])
-        posterior = training_posterior(log_prior, bags, leak=max(leak, HELD_OUT_LEAK))
+        posterior = training_posterior(log_prior, bags, leak=max(leak, SMALL_LEAK))
         return float(posterior.log_likelihood.sum())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from miml_core.atomic_files import atomic_writer
 from miml_core.errors import BagtagError
 from miml_core.media.grid import Grid
 from miml_core.media.spectrogram import Spectrogram
+from miml_core.progress import Progress
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
 from miml_core.segments.pixel_features import PixelView
 from miml_core.segments.regions import Region, to_labels
@@ -44,8 +45,6 @@ _FEWEST_FAINT = 10
 _WORTH, _SURE = 0.01, 0.95
 _UNTRIED = (0.4, 0.65)
 _OTHER_RESOLUTION = 1.25
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,19 +97,19 @@ class LearnedSegmenter:
         progress: Progress | None = None,
     ) -> LearnedSegmenter:
         """Learn from examples; equal seeds give equal segmenters."""
-        knobs = settings or SoundSegmentSettings()
-        tell = progress or (lambda done, of, message: None)
+        used = settings or SoundSegmentSettings()
+        report = progress or (lambda step, of, info: None)
         rng = np.random.default_rng(seed)
         lessons = []
         for number, example in enumerate(examples):
-            tell(number, len(examples), "looking at the examples")
-            lessons.append(_lesson(example, knobs, max(200, 3 * _PIXELS // len(examples)), rng))
-        tell(len(examples), len(examples), "growing the trees")
+            lessons.append(_lesson(example, used, max(200, 3 * _PIXELS // len(examples)), rng))
+            if report(number + 1, len(examples), {}):
+                break
         trees = _grow(lessons, rng, seed)
         if trees is None:
             raise BagtagError("There is nothing to learn a segmenter from: it takes calls and what is no call.")
         levels = _choose_levels(lessons, rng, seed)
-        return cls(knobs, trees, levels, _pixel(examples[0].spectrogram.grid))
+        return cls(used, trees, levels, _pixel(examples[0].spectrogram.grid))
 
     def find(self, spectrogram: Spectrogram, settings: SoundSegmentSettings | None = None) -> list[Region]:
         """Segments from left to right."""

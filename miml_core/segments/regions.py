@@ -99,9 +99,7 @@ def from_labels(labels: NDArray[np.integer]) -> list[Region]:
     from scipy.ndimage import find_objects
 
     boxes = enumerate(find_objects(labels), start=1)
-    return [
-        Region(box[0].start, box[1].start, labels[box] == number) for number, box in boxes if box is not None
-    ]
+    return [Region(box[0].start, box[1].start, labels[box] == number) for number, box in boxes if box is not None]
 
 
 def to_labels(regions: Sequence[Region], height: int, width: int) -> NDArray[np.int32]:
@@ -129,17 +127,6 @@ def from_polygon(rings: Sequence[ArrayLike], height: int, width: int) -> Region:
     return region
 
 
-def from_box(top: float, left: float, bottom: float, right: float, height: int, width: int) -> Region:
-    """The box between four edges, rounded to whole pixels of a `height` x `width` grid, at least one pixel."""
-    if not np.isfinite([top, left, bottom, right]).all():
-        raise BagtagError("A box needs four numbers.")
-    if max(top, bottom) <= 0 or max(left, right) <= 0 or min(top, bottom) >= height or min(left, right) >= width:
-        raise BagtagError("The box lies outside the picture.")
-    first, last = _whole(top, bottom, height)
-    start, stop = _whole(left, right, width)
-    return Region(first, start, np.ones((last - first, stop - start), dtype=bool))
-
-
 def merge(regions: Sequence[Region]) -> Region:
     """The union of some regions; they need not touch."""
     if not regions:
@@ -150,11 +137,6 @@ def merge(regions: Sequence[Region]) -> Region:
     for region in regions:
         mask[_slices(region.box, box[0], box[1])] |= region.mask
     return Region(box[0], box[1], mask)
-
-
-def subtract(region: Region, taken: Region) -> Region | None:
-    """The region without the pixels of another; None when nothing is left."""
-    return from_mask(region.mask & ~taken.within(region.box), region.top, region.left)
 
 
 def split(region: Region, line: ArrayLike) -> list[Region]:
@@ -206,12 +188,6 @@ def _shares(edges: NDArray[np.float64], size: int) -> tuple[int, NDArray[np.floa
     last = int(np.clip(np.ceil(edges[-1]), first, size))
     pixels = np.arange(first, last)[:, None]
     return first, np.clip(np.minimum(edges[1:], pixels + 1) - np.maximum(edges[:-1], pixels), 0, None)
-
-
-def _whole(low: float, high: float, size: int) -> tuple[int, int]:
-    low, high = sorted((low, high))
-    first = int(np.clip(round(low), 0, size - 1))
-    return first, int(np.clip(round(high), first + 1, size))
 
 
 def _shared(a: tuple[int, int, int, int], b: tuple[int, int, int, int]) -> tuple[int, int, int, int] | None:

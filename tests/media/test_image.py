@@ -9,7 +9,7 @@ from PIL import Image
 
 import miml_core.media.image as image_module
 from miml_core.errors import BagtagError
-from miml_core.media.image import image_info, open_image, thumbnail_jpeg, thumbnail_png
+from miml_core.media.image import image_info, open_image
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
@@ -161,11 +161,3 @@ def test_missing_files_and_folders_are_refused_by_name(tmp_path):
         open_image(tmp_path / "gone.png")
     with pytest.raises(BagtagError, match="folder"):
         image_info(tmp_path)
-
-
-def test_thumbnails(tmp_path):
-    picture = open_image(saved(tmp_path / "a.png", Image.fromarray(corners(400, 600))))
-    for encode, form in ((thumbnail_jpeg, "JPEG"), (thumbnail_png, "PNG")):
-        small = Image.open(io.BytesIO(encode(picture, 150)))
-        assert (small.size, small.format) == ((150, 100), form)
-        assert Image.open(io.BytesIO(encode(picture, 5000))).size == (600, 400)

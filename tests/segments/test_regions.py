@@ -1,4 +1,4 @@
-"""Regions: no pixel is lost or invented by storing, outlining, merging, splitting, subtracting or resampling."""
+"""Regions: no pixel is lost or invented by storing, outlining, merging, splitting or resampling."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ from miml_core.media.grid import Grid
 from miml_core.segments.outlines import fill, signed_area, simplify, trace
 from miml_core.segments.regions import (
     Region,
-    from_box,
     from_labels,
     from_mask,
     from_polygon,
@@ -20,7 +19,6 @@ from miml_core.segments.regions import (
     overlap,
     resample,
     split,
-    subtract,
     to_labels,
 )
 
@@ -123,15 +121,6 @@ def test_an_outline_without_pixels_is_refused(rings):
         from_polygon(rings, 10, 10)
 
 
-def test_box_is_rounded_clipped_and_never_empty():
-    assert from_box(1.2, 2.6, 3.9, 5.4, 10, 10).box == (1, 3, 4, 5)
-    assert from_box(5, 9, 2, 4, 10, 10).box == (2, 4, 5, 9)
-    assert from_box(-5, -5, 50, 50, 10, 12).box == (0, 0, 10, 12)
-    assert from_box(3.1, 3.1, 3.2, 3.2, 10, 10).area == 1
-    with pytest.raises(BagtagError, match="outside"):
-        from_box(11, 0, 14, 3, 10, 10)
-
-
 @given(st.lists(REGIONS, min_size=1, max_size=4))
 def test_merge_is_the_union(regions):
     merged = merge(regions)
@@ -139,12 +128,9 @@ def test_merge_is_the_union(regions):
 
 
 @given(REGIONS, REGIONS)
-def test_subtract_and_overlap_share_out_the_pixels(a, b):
-    left = subtract(a, b)
+def test_overlap_counts_the_shared_pixels(a, b):
     shared = overlap(a, b)
-    assert (0 if left is None else left.area) + shared == a.area
     assert shared == np.count_nonzero(on_canvas(a) & on_canvas(b))
-    assert left is None or overlap(left, b) == 0
     assert iou(a, b) == pytest.approx(shared / merge([a, b]).area)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = "segmenters"
 _MOST_BAGS = 300
+_LEARNING = "learning the segmenter"
 """Those with the most judged segments: more would only take longer."""
 
 
@@ -43,7 +44,9 @@ def run(context: JobContext) -> dict[str, Any]:
         example = _example(context, bag_id, *found[bag_id], used)
         if example is not None:
             examples.append(example)
-    trained = LearnedSegmenter.train(examples, used.segments, progress=context.report)
+    trained = LearnedSegmenter.train(
+        examples, used.segments, progress=lambda step, of, info: context.report(step, of, _LEARNING)
+    )
     name = _save_as(context.store.folder)
     trained.save(context.store.folder / name)
     with context.store.write() as connection:
