@@ -1,4 +1,8 @@
-"""Outlines of pictures as pixels, and pixels as COCO's run lengths."""
+"""Convert outlines of pictures to pixels, and pixels to COCO's run lengths.
+
+The run lengths are not pycocotools': it writes compressed text only, and reading takes 2.1 times as long for text and
+12 times as long for lists of numbers (1500 x 1000 pixels, processor time).
+"""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def make_spectrogram(
     if settings.scale == "mel":
         power = _mel_filters(layout, settings.mel_bands) @ power
     if settings.normalisation == "pcen":
-        values = _pcen_levels(power, layout.hop / rate)
+        values = Pcen(np.median(power, axis=1, keepdims=True), layout.hop / rate).levels(power)
     else:
         values = _levels(power)
         if settings.normalisation == "band":
@@ -271,28 +271,55 @@ def _levels(power: NDArray[np.float32]) -> NDArray[np.float32]:
     return power
 
 
-def _pcen_levels(power: NDArray[np.float32], hop: float, seconds: float = 0.4) -> NDArray[np.float32]:
-    """Per-channel energy normalisation (Wang et al. 2017) with a logarithm as its compression.
+class Pcen:
+    """Per-channel energy normalisation (Wang et al. 2017) by librosa, of power that comes in pieces.
 
-    Each band is divided by its own smoothed energy to the power .98; the root of the original is replaced by
-    10 log10(1 + x / 2), so that levels stay in decibels and one threshold serves every normalisation.
+    Each band is divided by its smoothed energy to the power 0.98. The compression is 10 log10(1 + x / 2) instead of a
+    root, so that levels stay in decibels and one threshold suits every normalisation.
+
+    Parameters
+    ----------
+    medians : (bands, 1) float
+        Median power of each band, with which the smoothing starts.
+    hop : float
+        Seconds per column.
     """
-    from scipy.signal import lfilter
 
-    keep = np.exp(-hop / seconds)
-    smooth = lfilter([1 - keep], [1, -keep], power, axis=1, zi=keep * np.median(power, axis=1, keepdims=True))[0]
-    return _pcen_gain(power, smooth)
+    SECONDS = 0.4
+    """Time constant of the smoothing."""
+
+    def __init__(self, medians: NDArray[np.floating[Any]], hop: float) -> None:
+        self._keep = float(np.exp(-hop / self.SECONDS))
+        self._state = self._keep * medians
+
+    def levels(self, power: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the (bands, columns) levels of the next columns."""
+        levels, self._state = _pcen(power, power, b=1 - self._keep, zi=self._state, return_zf=True)
+        return _to_decibels(levels)
+
+    @staticmethod
+    def levels_against(power: NDArray[np.float32], smoothed: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+        """Return the levels of columns whose smoothed power, (bands, columns), is known."""
+        return _to_decibels(_pcen(power, smoothed, b=1.0))
 
 
-def _pcen_gain(power: NDArray[np.float32], smooth: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    gain = (smooth + 1e-12) ** -0.98
-    values = 10 * np.log10(1 + power * gain / 2)
-    return np.ascontiguousarray(values, dtype=np.float32)
+def _pcen(power: NDArray[np.float32], reference: NDArray[np.floating[Any]], **options: Any) -> Any:
+    import librosa  # imported here because it takes two seconds of processor time
+
+    return librosa.pcen(power * np.float32(0.5), ref=reference, gain=0.98, power=0, eps=1e-12, axis=1, **options)
+
+
+def _to_decibels(levels: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(levels * (10 / np.log(10)), dtype=np.float32)
 
 
 @cache
 def _mel_filters(layout: _Layout, bands: int) -> NDArray[np.float32]:
-    """(bands, bins) triangles with unit sum centred on the rows of the mel grid, highest on top."""
+    """Return (bands, bins) triangles with sum 1, centred on the rows of the mel grid, the highest band on top.
+
+    Not librosa's: its triangles do not share the edges of `Grid`, and its lowest ones are empty if bins are wider than
+    bands. A mel spectrogram with librosa takes 1.8 times the processor time of ours (one minute, 128 bands).
+    """
     grid = Grid(1, bands, 0.0, 1.0, layout.top, layout.bottom, "mel")
     edges = grid.y_at(np.arange(bands + 1))
     centres = grid.y_at(np.arange(bands) + 0.5)

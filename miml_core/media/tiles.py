@@ -28,7 +28,7 @@ from miml_core.errors import BagtagError
 from miml_core.media.audio import open_reader
 from miml_core.media.rendering import WIDEST_PICTURE, background_level, encode_png
 from miml_core.media.sound_blocks import SoundWindow
-from miml_core.media.spectrogram import QUIETEST_DB, _frame_power, _layout, _levels, _mel_filters, _pcen_gain
+from miml_core.media.spectrogram import QUIETEST_DB, Pcen, _frame_power, _layout, _levels, _mel_filters
 
 TILE_COLUMNS = 1024
 FRAMES_PER_COLUMN = 8
@@ -41,7 +41,6 @@ _CHUNK = 1 << 22
 _SAMPLED_COLUMNS = 128
 _WHOLE_CELLS = 1 << 23
 """Up to this many cells (and twice as many samples), medians of bands are taken from all columns, else from some."""
-_PCEN_SECONDS = 0.4
 _PCEN_RUN_UP = 8.0
 """Seconds after which the smoothing has forgotten where it began (e^-20), even after a loud call."""
 
@@ -148,7 +147,7 @@ class SpectrogramTiles:
     def _joined(self, read: Read, level: int, first: int, last: int) -> Floats:
         """Columns from all of their frames."""
         begin, end = first << level, min(last << level, self.width)
-        pcen = _Pcen(self.band_medians, self._hop_seconds) if self.settings.normalisation == "pcen" else None
+        pcen = Pcen(self.band_medians, self._hop_seconds) if self.settings.normalisation == "pcen" else None
         run_up = 0 if pcen is None else min(begin, round(_PCEN_RUN_UP / self._hop_seconds))
         run_up -= run_up % (1 << level)
         parts = []
@@ -202,7 +201,7 @@ class SpectrogramTiles:
             starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
             if self.settings.normalisation == "pcen":
                 mean = np.add.reduceat(power, starts, axis=1) / np.asarray(sizes, dtype=np.float32)
-                values = _pcen_gain(power, np.repeat(mean, sizes, axis=1))
+                values = Pcen.levels_against(power, np.repeat(mean, sizes, axis=1))
             else:
                 values = self._normalised(power)
             yield np.maximum.reduceat(values, starts, axis=1)
@@ -256,20 +255,6 @@ class SpectrogramTiles:
         """At most `TALLEST_TILE` rows."""
         joined = -(-values.shape[0] // TALLEST_TILE)
         return values if joined <= 1 else np.maximum.reduceat(values, np.arange(0, values.shape[0], joined), axis=0)
-
-
-class _Pcen:
-    """Per-channel energy normalisation of power that comes in pieces."""
-
-    def __init__(self, medians: Floats, hop: float) -> None:
-        self._keep = np.exp(-hop / _PCEN_SECONDS)
-        self._state = self._keep * medians
-
-    def levels(self, power: Floats) -> Floats:
-        from scipy.signal import lfilter
-
-        smooth, self._state = lfilter([1 - self._keep], [1, -self._keep], power, axis=1, zi=self._state)
-        return _pcen_gain(power, smooth)
 
 
 def _read_or_silence(read: Read, first: int, count: int) -> Floats:

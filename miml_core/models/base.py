@@ -174,6 +174,11 @@ class Model(BaseEstimator, ABC):
             allowed = " or ".join([", ".join(map(repr, choices[:-1])), repr(choices[-1])])
             raise BagtagError(f"{name} must be {allowed}, not {getattr(self, name)!r}.")
 
+    def _check_flag(self, name: str) -> None:
+        value = getattr(self, name)
+        if not (isinstance(value, bool | np.bool_ | Integral) and value in (0, 1)):
+            raise BagtagError(f"{name} must be True or False, not {value!r}.")
+
     def _check_number(
         self,
         name: str,

@@ -193,12 +193,16 @@ class GPProbit(Model):
         """Repeat closed-form updates; after eq. 19 the ELBO is the data term minus KL(Q(v) || p(v))."""
         precision = np.eye(len(whitened)) + whitened @ whitened.T
         self.covariance_ = _inverse(precision)  # eq. 17
-        constant = -0.5 * known.shape[1] * (
-            residual.sum()
-            + np.einsum("rn,rs,sn->", whitened, self.covariance_, whitened, optimize=True)
-            + np.trace(self.covariance_)
-            - len(whitened)
-            + np.linalg.slogdet(precision)[1]
+        constant = (
+            -0.5
+            * known.shape[1]
+            * (
+                residual.sum()
+                + np.einsum("rn,rs,sn->", whitened, self.covariance_, whitened, optimize=True)
+                + np.trace(self.covariance_)
+                - len(whitened)
+                + np.linalg.slogdet(precision)[1]
+            )
         )
         fit_progress = FitProgress(progress, [Phase(self.max_iter)])
         self.means_, self.samples_, self.curve_ = start, None, []
@@ -253,6 +257,7 @@ class GPProbit(Model):
         self._check_number("tol", at_least=0)
         self._check_number("n_samples", at_least=1, whole=True)
         self._check_number("burn_in", at_least=0, whole=True)
+        self._check_flag("background")
         self._check_number("leak", at_least=0, below=1)
 
     # predict

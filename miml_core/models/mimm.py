@@ -146,6 +146,7 @@ class MIMM(Model):
         self._check_number("restarts", at_least=0, whole=True)
         self._check_number("max_iter", at_least=1, whole=True)
         self._check_number("tol", at_least=0)
+        self._check_flag("background")
         self._check_number("leak", at_least=0, below=1)
 
     def _best_start(self, em: _EM, seed: int) -> tuple[dict[str, Array], Array]:

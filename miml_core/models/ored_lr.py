@@ -178,6 +178,7 @@ class ORedLR(Model):
         self._check_number("alpha", at_least=0, also="auto")
         self._check_number("background_kinds", at_least=1, whole=True)
         self._check_number("most_background", at_least=0, at_most=1, also="auto")
+        self._check_flag("background")
         self._check_number("leak", at_least=0, below=1)
         self._check_number("dictionary_share", above=0, at_most=1)
         self._check_number("fourier_features", at_least=1, whole=True)
@@ -225,9 +226,7 @@ class ORedLR(Model):
             self._limit_background(Z, training, bags)
         return self
 
-    def _start(
-        self, Z: Array, bags: BagSet, earlier: ORedLR | None, seed: int, fit_progress: FitProgress
-    ) -> Start:
+    def _start(self, Z: Array, bags: BagSet, earlier: ORedLR | None, seed: int, fit_progress: FitProgress) -> Start:
         """Return the weights and alpha of the earlier fit, or find them."""
         alpha = None if self.alpha == "auto" else float(self.alpha)
         if earlier is not None:

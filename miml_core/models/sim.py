@@ -174,9 +174,7 @@ class SIM(Model):
                 break
         return iterate.W, np.array(objectives)
 
-    def _choose_lam(
-        self, bags: BagSet, X: Array, fit_progress: FitProgress, earlier: SIM | None, seed: int
-    ) -> float:
+    def _choose_lam(self, bags: BagSet, X: Array, fit_progress: FitProgress, earlier: SIM | None, seed: int) -> float:
         if self.lam != "auto":
             return float(self.lam)
         if earlier is not None:
@@ -267,6 +265,7 @@ class SIM(Model):
         self.maps_ = unpack(state, "map")
 
     def _check_parameters(self) -> None:
+        self._check_flag("calibrated")
         self._check_choice("aggregate", "max", "softmax")
         self._check_choice("optimiser", "heuristic", "cccp")
         self._check_choice("loss", "rank", "hamming")

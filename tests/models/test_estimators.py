@@ -96,6 +96,10 @@ def test_a_constructor_only_stores(name):
     ("name", "param", "bad"),
     [
         ("ored-lr", "max_iter", 0),
+        ("ored-lr", "background", "maybe"),
+        ("gp-probit", "background", "maybe"),
+        ("mimm", "background", None),
+        ("sim", "calibrated", 2),
         ("ored-lr", "tol", -1e-3),
         ("ored-lr", "leak", 1.0),
         ("ored-lr", "most_background", 1.5),

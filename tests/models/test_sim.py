@@ -78,14 +78,13 @@ def test_calibrated_annotation_gives_every_tag_a_segment(fitted):
 def test_the_temperature_makes_the_tags_likely(fitted):
     from scipy.special import log_softmax
 
-    from miml_core.models.calibration import LEAK
-    from miml_core.posterior import bag_posterior
+    from miml_core.posterior import SMALL_LEAK, bag_posterior
 
     model, bags, _ = fitted
 
     def likelihood(temperature):
         log_prior = log_softmax(model.scores(bags.X) / temperature, axis=1)
-        return bag_posterior(log_prior, bags.offsets, bags.tags, leak=LEAK).log_likelihood.sum()
+        return bag_posterior(log_prior, bags.offsets, bags.tags, leak=SMALL_LEAK).log_likelihood.sum()
 
     at = likelihood(model.temperature_)
     assert at > likelihood(model.temperature_ * 1.3) and at > likelihood(model.temperature_ / 1.3)
