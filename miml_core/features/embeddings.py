@@ -1,45 +1,10 @@
-'''Outside embeddings: numbers for each segment from a network or any other function, beside the built-in features.
+"""Embeddings: features from a neural network or any other function, in addition to the built-in ones.
 
-An embedding is a function of a clip and its segments that answers one row of numbers a segment. It is Python code of
-yours, so Bagtag takes it from two places only: a call of `register_embedding` in your own script, or a package that you
-installed and that offers it under the entry point group `bagtag.embeddings`. A project, or the command line, then names
-it; a name is looked up among those, and is never run.
-
-An example, whole: how loud the sound is in each third of a segment, in decibels below its loudest third.
-
-```python
-import numpy as np
-from miml_core.features.embeddings import Embedding, SoundClip, register_embedding
-
-def thirds(clip: SoundClip) -> np.ndarray:
-    rows = []
-    for start, low, end, high in clip.boxes:
-        edges = np.linspace(start * clip.rate, end * clip.rate, 4).astype(int)
-        parts = [clip.samples[a : max(b, a + 1)] for a, b in zip(edges, edges[1:])]
-        power = np.array([np.mean(part**2) if len(part) else 0.0 for part in parts]) + 1e-12
-        rows.append(10 * np.log10(power / power.max()))
-    return np.array(rows)
-
-loudness = Embedding("thirds-1", "sound", ("first third", "second third", "last third"), thirds)
-register_embedding(loudness)
-```
-
-A script that registers it uses it by `replace(settings, embedding="thirds-1")`, where `settings` are
-`InstanceSettings`. The jobs of a project run in processes of their own, which only know what is installed; so put the
-lines above (without the last) into a module, `my_features.py` say, with this `pyproject.toml` beside it,
-
-```toml
-[project]
-name = "my-features"
-version = "1"
-
-[project.entry-points."bagtag.embeddings"]
-thirds-1 = "my_features:loudness"
-```
-
-`pip install -e .` it, and say `python -m miml_core segment PROJECT --embedding thirds-1`. Numbers are kept under the
-embedding's name: when you change what it computes, change the name, too.
-'''
+An embedding is a function of a clip and its segments that returns one row of numbers per segment. It is Python code of
+the user, so Bagtag takes it from two sources only: a call of `register_embedding` in a script, or an installed package
+that declares it under the entry point group `bagtag.embeddings`. Projects and the command line refer to it by name; a
+name is looked up among these, and is never run. CONTRIBUTING.md has a complete example.
+"""
 
 from __future__ import annotations
 
@@ -56,21 +21,23 @@ from miml_core.media.spectrogram import Spectrogram
 from miml_core.segments.regions import Region
 
 GROUP = "bagtag.embeddings"
-"""Entry point group under which installed packages offer embeddings."""
+"""Entry point group under which installed packages declare embeddings."""
+
+_KINDS = {"sound": "sound", "picture": "pictures"}
 
 
 @dataclass(frozen=True, eq=False)
 class SoundClip:
-    """One bag of sound.
+    """One bag of sound, as an embedding sees it.
 
     Attributes
     ----------
     samples : (n,) float32
     rate : int
-        Samples a second.
+        Samples per second.
     spectrogram : Spectrogram
-        Its grid counts seconds from the start of the recording.
-    regions : list of Region
+        The x axis of its grid is seconds from the start of the recording.
+    regions : sequence of Region
         The segments, on the spectrogram's grid.
     """
 
@@ -81,7 +48,7 @@ class SoundClip:
 
     @property
     def boxes(self) -> NDArray[np.float64]:
-        """(n, 4) start, low, end, high of each segment: seconds from the first sample, and hertz."""
+        """(n, 4) float: start, low, end, high of each segment, in seconds from the first sample and hertz."""
         boxes = _boxes(self.spectrogram.grid, self.regions)
         boxes[:, [0, 2]] -= self.spectrogram.grid.left
         return boxes
@@ -89,7 +56,7 @@ class SoundClip:
 
 @dataclass(frozen=True, eq=False)
 class PictureClip:
-    """One bag of a picture: its pixels (height, width, 3) at the working size, and its segments on them."""
+    """One picture, as an embedding sees it: (height, width, 3) pixels at the working size, and its segments."""
 
     pixels: NDArray[np.uint8]
     regions: Sequence[Region]
@@ -97,19 +64,26 @@ class PictureClip:
 
 @dataclass(frozen=True)
 class Embedding:
-    """A function of a clip and its segments.
+    """A function that computes features of the segments of a clip.
 
     Parameters
     ----------
     name : str
-        What settings and the command line call it by.
+        Name in settings and on the command line.
     kind : "sound" or "picture"
         Whether `describe` takes a `SoundClip` or a `PictureClip`.
-    names : d names
-        One a column.
-    describe : function of a clip -> (n segments, d)
-        Called for clips with at least one segment, in several processes at once; a network is best loaded on the
-        first call.
+    names : tuple of d str
+        Names of the columns.
+    describe : callable
+        Returns (n, d) features of the n segments of a clip. It is called for clips with at least one segment, in
+        several processes at once; load a network on the first call.
+
+    Examples
+    --------
+    >>> durations = Embedding("durations-1", "sound", ("duration",), lambda clip: np.diff(clip.boxes[:, [0, 2]]))
+    >>> register_embedding(durations)
+    >>> find_embedding("durations-1", "sound").names
+    ('duration',)
     """
 
     name: str
@@ -122,45 +96,59 @@ _registered: dict[str, Embedding] = {}
 
 
 def register_embedding(embedding: Embedding) -> None:
-    """Make an embedding known to this process; another one of the same name is replaced."""
+    """Register an embedding in this process, in place of one of the same name; `Embedding` has an example."""
     if embedding.kind not in ("sound", "picture") or not embedding.names:
-        raise BagtagError(f"The embedding {embedding.name!r} must be of sound or of pictures and name its columns.")
+        raise BagtagError(
+            f"The embedding {embedding.name!r} needs the kind 'sound' or 'picture' and names of its columns."
+        )
     _registered[embedding.name] = embedding
 
 
 def find_embedding(name: str, kind: str) -> Embedding:
-    """The embedding that was registered, or installed, under a name."""
+    """Return the embedding that is registered, or installed, under a name.
+
+    Raises
+    ------
+    BagtagError
+        There is none of that name, or it is of another kind of media.
+    """
     if name not in _registered:
         _register_installed(name)
     if name not in _registered:
         known = sorted({*_registered, *(entry.name for entry in _installed())})
         raise BagtagError(
-            f"There is no embedding {name!r} here; "
+            f"There is no embedding {name!r}; "
             + (f"there are {', '.join(known)}." if known else "none is registered or installed.")
         )
     found = _registered[name]
     if found.kind != kind:
-        raise BagtagError(f"The embedding {name!r} is one of {found.kind}s, not of {kind}s.".replace("sounds", "sound"))
+        raise BagtagError(f"The embedding {name!r} is for {_KINDS[found.kind]}, not for {_KINDS[kind]}.")
     return found
 
 
 def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:
-    """(n, d) the numbers of a clip's segments; whatever is wrong with them is told in a sentence."""
+    """Return the (n, d) features of a clip's segments by the embedding of that name.
+
+    Raises
+    ------
+    BagtagError
+        The embedding failed, or returned an array of another shape or with numbers that are not finite.
+    """
     embedding = find_embedding(name, "sound" if isinstance(clip, SoundClip) else "picture")
     wanted = (len(clip.regions), len(embedding.names))
     if not clip.regions:
         return np.empty(wanted)
     try:
         X = np.asarray(embedding.describe(clip), dtype=np.float64)
-    except Exception as error:  # the function is not ours: it may raise anything
+    except Exception as error:  # code of the user may raise anything
         raise BagtagError(f"The embedding {name!r} failed ({type(error).__name__}: {error}).") from error
     if X.shape != wanted:
         raise BagtagError(
-            f"The embedding {name!r} answered numbers of shape {X.shape}; "
+            f"The embedding {name!r} returned an array of shape {X.shape}; "
             f"{wanted[0]} segments and {wanted[1]} names need {wanted}."
         )
     if not np.isfinite(X).all():
-        raise BagtagError(f"The embedding {name!r} answered numbers that are not finite.")
+        raise BagtagError(f"The embedding {name!r} returned numbers that are not finite.")
     return X
 
 
@@ -175,12 +163,12 @@ def _register_installed(name: str) -> None:
         if entry.name == name:
             try:
                 found = entry.load()
-            except Exception as error:  # as above: importing a package may fail in any way
+            except Exception as error:  # as above
                 raise BagtagError(
-                    f"The package that offers the embedding {name!r} cannot be used ({type(error).__name__}: {error})."
+                    f"The package of the embedding {name!r} cannot be imported ({type(error).__name__}: {error})."
                 ) from error
             if not isinstance(found, Embedding) or found.name != name:
-                raise BagtagError(f"The package that offers {name!r} must offer an Embedding of that name.")
+                raise BagtagError(f"The entry point {name!r} must be an Embedding of that name.")
             register_embedding(found)
 
 

@@ -1,1 +1,1 @@
-"""Open a file: sound by window, pictures by size."""
+"""Read sound and picture files: samples by window, spectrograms, pixels at a chosen size."""

@@ -1,7 +1,7 @@
-"""Sound files: what they are, and their samples by window.
+"""Read sound files: their properties, and their samples by window.
 
-libsndfile (through soundfile) opens WAV, FLAC, OGG, MP3, AIFF and more. Samples are read by window, so that ten
-seconds of a three-hour recording cost what a ten-second file costs.
+libsndfile (through soundfile) opens WAV, FLAC, OGG, MP3, AIFF and more. Samples are read by window, so that ten seconds
+of a three-hour recording cost as much as a ten-second file.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from miml_core.media.sound_repair import RepairedFile, find_repair
 Channel = int | Literal["mix"]
 
 SOUND_SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".w64", ".rf64", ".au")
-"""File name endings that a folder import takes for sound."""
+"""File name extensions that the import of a folder treats as sound."""
 
 MOST_BAGS = 1_000_000
-"""Per recording."""
+"""Largest number of bags per recording."""
 HIGHEST_RATE = 10_000_000
 """Samples per second; no recorder is near it, and a header that states more is wrong."""
 MAX_READ_BYTES = 2**31
-"""Memory for the samples of one read; longer stretches are read in pieces (`sound_blocks.py`)."""
+"""Memory for the samples of one read; longer windows are read in blocks (`sound_blocks.py`)."""
 
 _BLOCK_SAMPLES = 1 << 18
 """Samples of all channels together that are decoded at once."""
 _MOST_FRAMES_PER_BYTE = 20_000
 """Silence takes one byte per 5 000 samples at the very least; a header that states more is wrong."""
 _MP3_RUN_UP = 1152 * 8
-"""An MP3 decoder is silent for some frames after a jump, until its bit reservoir is full again; soundfile jumps
-after every read, so MP3 is read in one piece that begins early."""
+"""Samples decoded before an MP3 window: after a seek, a decoder is silent until its bit reservoir is full again.
+soundfile seeks after every read, so MP3 is read in one piece that begins early."""
 
 
 @dataclass(frozen=True)
 class AudioInfo:
-    """What is known of a sound file without decoding it."""
+    """Properties of a sound file that are known without decoding it."""
 
     path: Path
     rate: int
@@ -55,16 +55,27 @@ class AudioInfo:
     recorded_at: datetime
     recorded_from: str
     note: str = ""
-    """A sentence for the person when the file is not as its header says, but can be read."""
+    """A message for the user if the file differs from its header, but can be read."""
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """Length in seconds."""
         return self.frames / self.rate
 
 
 def audio_info(path: str | Path) -> AudioInfo:
-    """Rate, channels, length and recording time of a sound file, without decoding it."""
+    """Return rate, channels, length and recording time of a sound file, without decoding it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/20240501_043000.wav", np.zeros(22050), 22050)
+    ...     info = audio_info(f"{folder}/20240501_043000.wav")
+    >>> info.rate, info.duration, info.recorded_at.isoformat(), info.recorded_from
+    (22050, 1.0, '2024-05-01T04:30:00', 'file name')
+    """
     path = Path(path)
     with _open(path) as sound:
         rate, channels, frames = sound.samplerate, sound.channels, sound.frames
@@ -76,20 +87,31 @@ def audio_info(path: str | Path) -> AudioInfo:
 def read_audio(
     path: str | Path, start: float = 0.0, duration: float | None = None, channel: Channel = "mix"
 ) -> tuple[NDArray[np.float32], int]:
-    """Samples of one window of a recording, as one channel.
+    """Return the samples of one window of a recording, as one channel.
 
     Parameters
     ----------
-    start, duration : seconds
-        The window; it is cut at the end of the file. No `duration` means to the end.
+    path : path
+    start, duration : float
+        The window in seconds; it ends at the end of the file at the latest, and without a `duration` just there.
     channel : int or "mix"
-        A channel number (0 is the first), or the mean of all.
+        A channel number (0 is the first), or the mean of all channels.
 
     Returns
     -------
     samples : (n,) float32
     rate : int
-        Samples a second, as in the file; nothing is resampled.
+        Samples per second, as in the file; nothing is resampled.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/dawn.wav", np.zeros(3 * 8000), 8000)
+    ...     samples, rate = read_audio(f"{folder}/dawn.wav", start=1.0, duration=0.5)
+    >>> samples.shape, rate
+    ((4000,), 8000)
     """
     path = Path(path)
     with _open(path) as sound:
@@ -115,7 +137,7 @@ def read_audio(
 
 
 def window_frames(path: str | Path, start: float, duration: float) -> tuple[int, int, int]:
-    """Rate, first frame and number of frames of a window of a recording, cut at the end of the file; no decoding."""
+    """Return rate, first frame and number of frames of a window, which ends with the file; decodes nothing."""
     path = Path(path)
     with _open(path) as sound:
         rate = int(sound.samplerate)
@@ -124,9 +146,9 @@ def window_frames(path: str | Path, start: float, duration: float) -> tuple[int,
 
 @contextmanager
 def open_reader(path: str | Path, channel: Channel = "mix") -> Iterator[Callable[[int, int], NDArray[np.float32]]]:
-    """Open a file once to read many short stretches: gives `read(first frame, number of frames)`.
+    """Open a file once to read many short pieces: yields `read(first_frame, n_frames)`.
 
-    `read` returns fewer samples where the file ends early, and raises `BagtagError` where there are none at all.
+    `read` returns fewer samples if the file ends early, and raises `BagtagError` if there are none.
     """
     path = Path(path)
     with _open(path) as sound:
@@ -136,19 +158,30 @@ def open_reader(path: str | Path, channel: Channel = "mix") -> Iterator[Callable
 def cut_windows(
     duration: float, length: float, overlap: float = 0.0, remainder: Literal["keep", "drop", "merge"] = "keep"
 ) -> list[tuple[float, float]]:
-    """(start, end) of the bags that a recording of `duration` seconds is cut into.
+    """Return (start, end) of the bags that a recording is cut into.
 
-    Each window starts `length - overlap` after the one before. What is left at the end, shorter than `length`, is
-    a bag of its own ("keep"), is left out ("drop") or is joined to the last full window ("merge"). A recording
-    that is shorter than `length` is always one bag; a rest of less than a twentieth of `length` is joined instead of
-    kept, for recorders stop a few samples late and nobody can tag those.
+    Parameters
+    ----------
+    duration, length, overlap : float
+        Seconds of the recording, of a bag, and of the overlap of neighbouring bags.
+    remainder : "keep", "drop" or "merge"
+        The rest at the end, shorter than `length`, is a bag of its own, is left out, or is added to the last bag. A
+        rest of less than a twentieth of `length` is never a bag, because recorders stop a few samples late. A recording
+        shorter than `length` is always one bag.
+
+    Examples
+    --------
+    >>> cut_windows(25.0, 10.0)
+    [(0.0, 10.0), (10.0, 20.0), (20.0, 25.0)]
+    >>> cut_windows(25.0, 10.0, remainder="merge")
+    [(0.0, 10.0), (10.0, 25.0)]
     """
     if not duration > 0:
         raise BagtagError(f"A recording of {duration:g} s cannot be cut into bags.")
     if not length > 0 or not 0 <= overlap < length:
         raise BagtagError(f"Bags of {length:g} s with {overlap:g} s overlap: the overlap must be shorter than the bag.")
-    a_hair = 1e-6
-    if duration <= length + a_hair:
+    tolerance = 1e-6
+    if duration <= length + tolerance:
         return [(0.0, duration)]
     too_short = 0.05 * length
     step = length - overlap
@@ -157,22 +190,22 @@ def cut_windows(
             f"Bags of {length:g} s with {overlap:g} s overlap would cut a recording of {duration:,.0f} s into more "
             f"than {MOST_BAGS:,} bags. Choose longer bags or a smaller overlap."
         )
-    full = int((duration - length + a_hair) // step) + 1
+    full = int((duration - length + tolerance) // step) + 1
     windows = [(k * step, min(k * step + length, duration)) for k in range(full)]
     covered = windows[-1][1]
-    if duration - covered > a_hair:
+    if duration - covered > tolerance:
         if remainder == "keep" and duration - covered >= too_short:
             windows.append((full * step, duration))
         elif remainder in ("keep", "merge"):
             windows[-1] = (windows[-1][0], duration)
         elif remainder != "drop":
-            raise BagtagError(f'What is left of a recording can be "keep", "drop" or "merge", not {remainder!r}.')
+            raise BagtagError(f'The remainder of a recording must be "keep", "drop" or "merge", not {remainder!r}.')
     return windows
 
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """A soundfile of `path`, or a sentence that says why there is none."""
+    """Open a file with soundfile; an error becomes a `BagtagError` with the reason."""
     import soundfile
 
     size = check_regular_file(path).st_size
@@ -190,12 +223,12 @@ def _open(path: Path) -> Iterator[Any]:
 
 
 def _plain_path(path: Path) -> str | bytes:
-    """As bytes where paths are bytes: soundfile 0.14 cannot encode a name that is not valid UTF-8."""
+    """Return the path as bytes where paths are bytes: soundfile 0.14 cannot encode a name that is not valid UTF-8."""
     return str(path) if sys.platform == "win32" else os.fsencode(path)
 
 
 def _check_header(path: Path, size: int, frames: int, rate: int) -> None:
-    """Refuse numbers that no recording has, before any memory is asked for."""
+    """Refuse impossible numbers before any memory is allocated."""
     if frames <= 0 or rate <= 0:
         raise BagtagError(f"{path.name} holds no sound (0 samples); copy it again from the recorder.")
     if rate > HIGHEST_RATE:
@@ -212,13 +245,13 @@ def _check_header(path: Path, size: int, frames: int, rate: int) -> None:
 
 def _reason(error: Exception) -> str:
     reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
-    if "SF_INFO struct incomplete" in reason:  # libsndfile 1.2 says this of a rate of 0 or of more than 31 bits
+    if "SF_INFO struct incomplete" in reason:  # libsndfile 1.2 reports this for a rate of 0 or of more than 31 bits
         return "its header states a sample rate that is not possible"
     return reason
 
 
 def _window_frames(path: Path, frames: int, rate: int, start: float, duration: float | None) -> tuple[int, int]:
-    """First frame and number of frames of a window, cut at the end of the file."""
+    """Return first frame and number of frames of a window, which ends with the file."""
     first = round(start * rate)
     last = frames if duration is None else round((start + duration) * rate)
     if start < 0 or (duration is not None and duration <= 0) or first >= frames:
@@ -230,7 +263,7 @@ def _window_frames(path: Path, frames: int, rate: int, start: float, duration: f
 
 
 def _read_frames(path: Path, sound, first: int, count: int, channel: Channel) -> NDArray[np.float32]:  # type: ignore[no-untyped-def]
-    """`count` frames from `first` on, as one channel; fewer where the file ends before its header says."""
+    """Return `count` frames from `first` on, as one channel; fewer if the file is shorter than its header states."""
     import soundfile
 
     samples = np.empty(count, dtype=np.float32)
@@ -254,7 +287,7 @@ def _read_frames(path: Path, sound, first: int, count: int, channel: Channel) ->
             ) from error
     if done == 0:
         raise BagtagError(
-            f"{path.name} ends before {first / sound.samplerate:.2f} s, although its header promises "
+            f"{path.name} ends before {first / sound.samplerate:.2f} s, although its header states "
             f"{sound.frames / sound.samplerate:.2f} s: it is cut off. Copy it again from the recorder."
         )
     return samples[:done]

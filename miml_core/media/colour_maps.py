@@ -1,4 +1,4 @@
-"""Colour maps for spectrograms, all perceptually uniform, as 256 colours each.
+"""Perceptually uniform colour maps for spectrograms, with 256 colours each.
 
 Viridis, magma and inferno are those of Smith, van der Walt and Firing (public domain, CC0), kept as 33 anchor
 colours; the colours between them lie within two levels of the originals.
@@ -32,12 +32,18 @@ _ANCHORS = {
 }
 
 COLOUR_MAPS = tuple(_ANCHORS)
-"""Names, in the order to offer them."""
+"""Names, in the order in which menus list them."""
 
 
 @cache
 def colour_map(name: str) -> NDArray[np.uint8]:
-    """(256, 3) red, green and blue of a colour map, quiet to loud."""
+    """Return the (256, 3) red, green and blue of a colour map, from quiet to loud.
+
+    Examples
+    --------
+    >>> colour_map("grey")[[0, 255]].tolist()
+    [[0, 0, 0], [255, 255, 255]]
+    """
     if name not in _ANCHORS:
         raise BagtagError(f"There is no colour map {name!r}; choose one of {', '.join(COLOUR_MAPS)}.")
     anchors = np.array([list(bytes.fromhex(colour)) for colour in _ANCHORS[name].split()], dtype=float)

@@ -1,4 +1,4 @@
-"""Picture files: what they are, and their pixels as 8-bit colour, upright, no larger than memory allows."""
+"""Read picture files: their properties, and their upright 8-bit pixels within the limits of memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".gif", ".webp", ".bmp", ".ppm", ".pgm", ".jp2", ".avif")
-"""File name endings that a folder import takes for pictures."""
+"""File name extensions that the import of a folder treats as pictures."""
 
 MAX_DECODED_BYTES = 512 * 2**20
 """A picture that would need more than this to decode is decoded smaller where its format allows, or refused."""
@@ -37,7 +37,7 @@ _opening = threading.Lock()
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """What is known of a picture without decoding it; width and height are those of the upright picture."""
+    """Properties of a picture that are known without decoding it; width and height are of the upright picture."""
 
     path: Path
     width: int
@@ -48,17 +48,27 @@ class ImageInfo:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Upright 8-bit colour pixels, (height, width, 3), and the grid that ties them to the original's pixels."""
+    """Upright 8-bit colour pixels, (height, width, 3), and the grid that maps them to pixels of the original."""
 
     pixels: NDArray[np.uint8]
     grid: Grid
 
 
 def image_info(path: str | Path) -> ImageInfo:
-    """Size of a picture after turning it upright, and when it was taken, without decoding it.
+    """Return the size of the upright picture and the time it was taken, without decoding it.
 
-    A picture that is too large to be opened is refused. The time comes from the camera's EXIF entry ("camera"), the
-    file's name ("file name") or its own time ("file time").
+    A picture that is too large to be opened is refused. The time is that of the camera's EXIF entry ("camera"), of the
+    file name ("file name") or of the file itself ("file time").
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Image.new("RGB", (640, 480)).save(f"{folder}/20240501_120000.png")
+    ...     info = image_info(f"{folder}/20240501_120000.png")
+    >>> info.width, info.height, info.taken_at.isoformat(), info.taken_from
+    (640, 480, '2024-05-01T12:00:00', 'file name')
     """
     path = Path(path)
     with _opened(path) as image:
@@ -74,10 +84,24 @@ def image_info(path: str | Path) -> ImageInfo:
 
 
 def open_image(path: str | Path, max_side: int | None = None) -> Picture:
-    """The pixels of a picture, upright, transparency on white, the first frame of an animation.
+    """Return the pixels of a picture: upright, on white where transparent, the first frame of an animation.
 
-    With `max_side` the longer side is reduced to at most that many pixels. A picture too large for memory is
-    reduced in any case where its format lets it be decoded smaller or in grey, and refused otherwise.
+    Parameters
+    ----------
+    path : path
+    max_side : int, optional
+        The longer side is reduced to at most this many pixels. A picture too large for memory is reduced in any case if
+        its format can be decoded at a smaller size, and refused otherwise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Image.new("RGB", (640, 480)).save(f"{folder}/meadow.png")
+    ...     picture = open_image(f"{folder}/meadow.png", max_side=160)
+    >>> picture.pixels.shape, float(picture.grid.x_at(160))
+    ((120, 160, 3), 640.0)
     """
     path = Path(path)
     with _opened(path) as image:
@@ -96,20 +120,20 @@ def open_image(path: str | Path, max_side: int | None = None) -> Picture:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
-    """The file as Pillow sees it; whatever goes wrong inside becomes a sentence about the file."""
+    """Open a file with Pillow; any error inside the block becomes a `BagtagError` about the file."""
     try:
         with _identified(path) as image:
             yield image
     except BagtagError:
         raise
     except PermissionError:
-        raise BagtagError(f"{path.name} may not be read; check who may open {path}.") from None
+        raise BagtagError(f"{path.name} cannot be read: permission denied. Check the permissions of {path}.") from None
     except MemoryError:
         raise BagtagError(f"{path.name} is too large for the memory of this computer; save a smaller copy.") from None
     except Exception as error:  # decoders of damaged files raise almost anything
         if "MAX_TEXT" in str(error):  # Pillow unpacks at most 1 MB per text of a PNG, and 64 MB in all
             raise BagtagError(
-                f"{path.name} holds texts that unpack to more than 1 MB beside its picture, which may be a trap. "
+                f"{path.name} contains texts that unpack to more than 1 MB, which may be an attack. "
                 "Save it again without its comments and colour profile."
             ) from error
         raise BagtagError(
@@ -119,7 +143,7 @@ def _opened(path: Path) -> Iterator[Image.Image]:
 
 
 def _identified(path: Path) -> Image.Image:
-    """Open lazily. Pillow's own limit on pixels looks at the stored size only, so it gives way to ours."""
+    """Open a file without decoding it. Pillow's own limit only considers the stored size, so ours replaces it."""
     from PIL import Image, UnidentifiedImageError
 
     if (size := check_regular_file(path).st_size) == 0:
@@ -135,7 +159,7 @@ def _identified(path: Path) -> Image.Image:
             image = Image.open(path, formats=_FORMATS)
         except UnidentifiedImageError:
             raise BagtagError(
-                f"{path.name} is not a picture that can be read: it is damaged, or another kind of file by that name."
+                f"{path.name} is not a picture that can be read: it is damaged, or a file of another kind."
             ) from None
         finally:
             Image.MAX_IMAGE_PIXELS = limit
@@ -150,7 +174,7 @@ def check_size(path: Path, image: Image.Image) -> None:
     """Refuse, by its header alone, a picture that would need more memory than `MAX_DECODED_BYTES`."""
     width, height = stored_size(path, image)
     baseline_jpeg = image.format in ("JPEG", "MPO") and not image.info.get("progressive")
-    shrink = 8 if baseline_jpeg else 1  # a progressive JPEG is held whole whatever size is asked for
+    shrink = 8 if baseline_jpeg else 1  # a progressive JPEG is decoded at full size in any case
     needed = -(-width // shrink) * -(-height // shrink) * _pixel_bytes(image)
     if needed > MAX_DECODED_BYTES:
         most = MAX_DECODED_BYTES // _pixel_bytes(image) * shrink**2
@@ -161,10 +185,10 @@ def check_size(path: Path, image: Image.Image) -> None:
 
 
 def _decode_small(image: Image.Image, max_side: int | None) -> None:
-    """Ask the decoder for a smaller picture where it can."""
+    """Request a smaller picture from decoders that support it."""
     wanted = max_side or max(image.size)
     if _decoded_bytes(image) > MAX_DECODED_BYTES:
-        wanted = min(wanted, _affordable_side(image.size) // 2)  # the decoder gives up to twice what is asked for
+        wanted = min(wanted, _affordable_side(image.size) // 2)  # the decoder returns up to twice the requested size
     if wanted < max(image.size):
         image.draft(None, _fitted(image.size, wanted))
 
@@ -174,7 +198,7 @@ def _decoded_bytes(image: Image.Image) -> int:
 
 
 def _pixel_bytes(image: Image.Image) -> int:
-    """Bytes per pixel while it is decoded and made 8-bit."""
+    """Return the bytes per pixel while a picture is decoded and converted to 8 bits."""
     if image.format == "JPEG2000":
         return 4 + 4 * len(image.getbands())  # its decoder holds each band as 32-bit numbers
     if image.mode.startswith("I") or image.mode == "F":
@@ -183,12 +207,12 @@ def _pixel_bytes(image: Image.Image) -> int:
 
 
 def _affordable_side(size: tuple[int, int]) -> int:
-    """The longer side at which a picture of these proportions, in colour, stays within the bound."""
+    """Return the longer side at which a colour picture of these proportions stays within the limit."""
     return max(1, int(max(size) * (MAX_DECODED_BYTES / (4 * size[0] * size[1])) ** 0.5))
 
 
 def _eight_bit(image: Image.Image) -> Image.Image:
-    """The decoded picture as L, RGB or RGBA; deep greys are scaled down, palettes and inks become colours."""
+    """Return the decoded picture as L, RGB or RGBA; deep greys are scaled, palettes and inks become colours."""
     from PIL import Image
 
     image.load()
@@ -202,10 +226,10 @@ def _eight_bit(image: Image.Image) -> Image.Image:
 
 
 def _scaled_grey(values: NDArray[np.generic]) -> NDArray[np.uint8]:
-    """Deep grey as 8 bits: by the number of bits its brightest pixel needs, so that 12-bit pictures are not black.
+    """Scale deep grey to 8 bits by the number of bits of its brightest pixel, so that 12-bit pictures are not black.
 
-    Steps of two bits keep the scale the same among the pictures of one camera. Numbers from 0 to 1 are taken as
-    such; any other range (below 0, or fractions) is stretched.
+    Steps of two bits keep the scale the same for the pictures of one camera. Numbers from 0 to 1 are scaled by 255; any
+    other range (below 0, or fractions) is stretched.
     """
     grey = np.nan_to_num(np.array(values, dtype=np.float32), copy=False, posinf=0.0, neginf=0.0)
     low, high = float(grey.min()), float(grey.max())
@@ -231,7 +255,7 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
-    """Undo the turn and mirroring that an EXIF orientation (1 to 8) states."""
+    """Undo the rotation and mirroring of an EXIF orientation (1 to 8)."""
     if orientation in (5, 6, 7, 8):
         pixels = pixels.transpose(1, 0, 2)
     if orientation in (3, 4, 7, 8):
@@ -247,14 +271,14 @@ def _fitted(size: tuple[int, int], max_side: int) -> tuple[int, int]:
 
 
 def _exif(image: Image.Image) -> Image.Exif:
-    """EXIF entries, without decoding: Pillow's own `getexif` of a PNG decodes it to look behind its pixels."""
+    """Return EXIF entries without decoding: Pillow's own `getexif` decodes a PNG to read what follows its pixels."""
     from PIL import Image
 
     return Image.Image.getexif(image)
 
 
 def _orientation(image: Image.Image) -> int:
-    """EXIF orientation; 1, upright, where the entry is missing or damaged."""
+    """Return the EXIF orientation; 1 (upright) if the entry is missing or damaged."""
     try:
         return int(_exif(image).get(_ORIENTATION, 1))
     except Exception:  # a damaged entry is no reason to refuse the picture

@@ -1,4 +1,4 @@
-"""What headers of pictures say that Pillow reads late or not at all, without decoding anything."""
+"""Read the parts of picture headers that Pillow reads late or not at all, without decoding anything."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _TILE_WIDTH, _TILE_LENGTH = 322, 323
 
 
 def png_exif(path: Path) -> bytes | None:
-    """EXIF bytes of a PNG, before or after its pixels, as Pillow keeps them in `info["exif"]`.
+    """Return the EXIF bytes of a PNG, before or after its pixels, in the form of Pillow's `info["exif"]`.
 
-    Chunks are stepped over by their headers, so that this costs the same for a small and a large picture.
+    Only the headers of other chunks are read, so that a large picture costs as much as a small one.
     """
     with path.open("rb") as file:
         if file.read(8) != _PNG:
@@ -39,7 +39,7 @@ def png_exif(path: Path) -> bytes | None:
 
 
 def stored_size(path: Path, image: Image.Image) -> tuple[int, int]:
-    """Width and height that a decoder makes room for: those of the picture, or of a larger tile in it."""
+    """Return the width and height that a decoder allocates: those of the picture, or of a larger tile in it."""
     width, height = image.size
     if image.format == "TIFF":
         tags = image.tag_v2  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ def _number(value: object) -> int:
 
 
 def _jpeg2000_size(path: Path) -> tuple[int, int]:
-    """Size of picture or tile by the codestream: the JP2 box around it, which Pillow believes, may differ."""
+    """Return the size of picture or tile in the codestream; the JP2 box around it, which Pillow uses, may differ."""
     with path.open("rb") as file:
         head = file.read(_LARGEST_JP2_HEADER)
     place = head.find(b"\xff\x4f\xff\x51")

@@ -1,4 +1,4 @@
-"""Pictures as CIE Lab planes, in which distances are about as large as they look."""
+"""Convert pictures to CIE Lab, in which distances correspond to perceived differences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ Plane = NDArray[np.float32]
 
 
 def to_lab(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """(3, height, width) lightness 0 to 100 and the two colour axes a, b of 8-bit sRGB pixels (white point D65)."""
+    """Return (3, height, width) lightness, 0 to 100, and the colour axes a, b of 8-bit sRGB pixels (white point D65).
+
+    Examples
+    --------
+    >>> to_lab(np.full((1, 1, 3), 255, dtype=np.uint8)).round().ravel() + 0.0  # white
+    array([100.,   0.,   0.], dtype=float32)
+    """
     from miml_core.media.lab_kernels import convert
 
     value = np.arange(256) / 255.0
@@ -21,7 +27,7 @@ def to_lab(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def blur(plane: Plane, sigma: float) -> Plane:
-    """The plane under a Gaussian of `sigma` pixels; beyond the border the outermost pixels go on."""
+    """Return the plane convolved with a Gaussian of `sigma` pixels; the outermost pixels are repeated outside."""
     from miml_core.media.lab_kernels import blur_plane
 
     reach = max(1, round(3 * sigma))
@@ -31,7 +37,7 @@ def blur(plane: Plane, sigma: float) -> Plane:
 
 
 def gradient(plane: Plane) -> tuple[Plane, Plane]:
-    """Central differences along columns (downwards) and rows (to the right); 0 along a side of one pixel."""
+    """Return the central differences downwards and to the right; 0 along a side of one pixel."""
     padded = np.pad(plane, 1, mode="edge")
     half = np.float32(0.5)
     return half * (padded[2:, 1:-1] - padded[:-2, 1:-1]), half * (padded[1:-1, 2:] - padded[1:-1, :-2])

@@ -1,4 +1,4 @@
-"""Clips to listen to: a window of a recording, slowed down, in a band, as a WAV that every browser plays."""
+"""Make clips for playback: a window of a recording, slowed down or filtered, as a WAV that every browser plays."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from miml_core.errors import BagtagError
 from miml_core.media.audio import Channel, read_audio
 
 LOWEST_RATE, HIGHEST_RATE = 8_000, 192_000
-"""Sample rates of a clip; browsers refuse sound far outside."""
+"""Range of the sample rates of clips; browsers refuse rates far outside of it."""
 
 _FADE = 0.003
-_LOUD = 0.7
-_MOST_GAIN = 10.0
+_PEAK = 0.7
+_MAX_GAIN = 10.0
 _FILTER_ORDER = 6
 _RUN_UP = 0.05
 """Seconds read before and after a clip, so that its filter has settled when the clip begins."""
@@ -30,36 +30,50 @@ def clip_wav(
     rate_factor: float = 1.0,
     band: tuple[float, float] | None = None,
 ) -> bytes:
-    """A window (seconds) of a sound file as a 16-bit WAV.
+    """Return a window of a sound file as a 16-bit WAV; faint sound is amplified by up to 20 dB.
 
     Parameters
     ----------
+    path : path
+    start, end : float
+        The window in seconds.
+    channel : int or "mix"
     rate_factor : float
-        The speed it is heard at, pitch included: at 0.1 the samples are played ten times slower (time expansion), so
-        that a bat's 50 kHz is heard as 5 kHz.
-    band : (low, high) in hertz, optional
-        Only this band of the recording is left. Faint sound is made louder, by 20 dB at most.
+        Playback speed, including the pitch: at 0.1 the clip is ten times as long (time expansion), and a bat's call at
+        50 kHz is heard at 5 kHz.
+    band : (low, high), optional
+        Frequencies outside of this band, in hertz, are filtered out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/bat.wav", np.zeros(192_000), 192_000)
+    ...     clip = clip_wav(f"{folder}/bat.wav", 0.2, 0.4, rate_factor=0.1)
+    >>> soundfile.info(io.BytesIO(clip)).duration
+    2.0
     """
     if not rate_factor > 0:
-        raise BagtagError(f"Sound cannot be played at {rate_factor:g} times its speed.")
+        raise BagtagError(f"The playback speed must be above 0, not {rate_factor:g}.")
     before = min(start, _RUN_UP)
     samples, rate = read_audio(path, start - before, end - start + before + _RUN_UP, channel)
     if band is not None:
-        samples = _in_band(samples, rate, band)
+        samples = _filter_band(samples, rate, band)
     first = round(before * rate)
     heard = samples[first : first + max(1, round((end - start) * rate))]
-    heard, heard_rate = _playable(heard, rate * rate_factor)
-    return _wav(_comfortable(heard, heard_rate), heard_rate)
+    heard, heard_rate = _at_playable_rate(heard, rate * rate_factor)
+    return _wav(_normalised(heard, heard_rate), heard_rate)
 
 
-def _in_band(samples: NDArray[np.float32], rate: int, band: tuple[float, float]) -> NDArray[np.float32]:
-    """A Butterworth filter run both ways, so that nothing is delayed."""
+def _filter_band(samples: NDArray[np.float32], rate: int, band: tuple[float, float]) -> NDArray[np.float32]:
+    """Apply a Butterworth filter forwards and backwards, so that nothing is delayed."""
     from scipy.signal import butter, sosfiltfilt
 
     low, high = max(band[0], 1.0), min(band[1], 0.499 * rate)
     if not low < high:
         raise BagtagError(
-            f"There is nothing between {band[0]:g} and {band[1]:g} Hz in sound at {rate} samples a second."
+            f"There is nothing between {band[0]:g} and {band[1]:g} Hz in sound with {rate} samples per second."
         )
     if band[1] >= 0.499 * rate:
         sections = butter(_FILTER_ORDER, low, "highpass", fs=rate, output="sos")
@@ -69,8 +83,8 @@ def _in_band(samples: NDArray[np.float32], rate: int, band: tuple[float, float])
     return np.asarray(sosfiltfilt(sections, samples, padlen=max(0, padding)), dtype=np.float32)
 
 
-def _playable(samples: NDArray[np.float32], rate: float) -> tuple[NDArray[np.float32], int]:
-    """Samples at a rate that can be played; very slow or very fast ones are resampled."""
+def _at_playable_rate(samples: NDArray[np.float32], rate: float) -> tuple[NDArray[np.float32], int]:
+    """Return samples at a rate that browsers play; others are resampled."""
     wanted = round(min(max(rate, LOWEST_RATE), HIGHEST_RATE))
     if abs(wanted - rate) < 1:
         return samples, wanted
@@ -79,10 +93,10 @@ def _playable(samples: NDArray[np.float32], rate: float) -> tuple[NDArray[np.flo
     return np.asarray(soxr.resample(samples, rate, wanted), dtype=np.float32), wanted
 
 
-def _comfortable(samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
-    """Neither too faint nor clipped, without a click at either end."""
+def _normalised(samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
+    """Amplify faint samples without clipping, and fade both ends to avoid clicks."""
     peak = float(np.abs(samples).max(initial=0.0))
-    gain = min(_MOST_GAIN, _LOUD / peak) if peak > 0 else 1.0
+    gain = min(_MAX_GAIN, _PEAK / peak) if peak > 0 else 1.0
     heard = samples * np.float32(gain)
     n = min(len(heard) // 2, round(_FADE * rate))
     ramp = np.linspace(0, 1, n, endpoint=False, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""When a recording was made: from its metadata, else its name, else the file's time.
+"""Find the time of a recording: in its metadata, its file name, or the time of the file.
 
 Only headers are read, never samples.
 """
@@ -27,11 +27,11 @@ _MOST_CHUNKS = 10_000
 
 
 def recording_time(path: str | Path) -> tuple[datetime, str]:
-    """When a recording was made and where that was found.
+    """Return the time at which a recording was made, and its source.
 
-    Tried in turn: the GUANO chunk ("GUANO"), the chunk of Wildlife Acoustics recorders and AudioMoth's comment
-    ("recorder"), date and time in the file's name ("file name"), the file's own time ("file time"). The time has a
-    zone where the source states one; otherwise it is the recorder's local time.
+    Sources, in this order: the GUANO chunk ("GUANO"), the chunk of Wildlife Acoustics recorders or AudioMoth's comment
+    ("recorder"), date and time in the file name ("file name"), the time of the file ("file time"). The time has a zone
+    if the source states one; otherwise it is the recorder's local time.
     """
     path = Path(path)
     found = _time_in_chunks(path)
@@ -44,10 +44,15 @@ def recording_time(path: str | Path) -> tuple[datetime, str]:
 
 
 def time_in_name(name: str) -> datetime | None:
-    """Date and time in a file name as recorders write it, or None.
+    """Return the date and time in a recorder's file name, or None.
 
     Known are AudioMoth (`20190401_070000.WAV` and the older `5A8B3C40.WAV`, seconds since 1970 in hexadecimal),
-    Song Meter (`SITE_20190401_070000.wav`), and ISO-like forms with or without marks and zone.
+    Song Meter (`SITE_20190401_070000.wav`), and forms like ISO 8601 with or without separators and zone.
+
+    Examples
+    --------
+    >>> time_in_name("MARSH_20190401_070000.wav").isoformat()
+    '2019-04-01T07:00:00'
     """
     stem = name.rsplit(".", 1)[0] if "." in name else name
     match = _DATE_TIME.search(stem)
@@ -92,7 +97,7 @@ def _time_in_chunks(path: Path) -> tuple[datetime, str] | None:
 
 
 def _riff_chunks(path: Path, wanted: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """The wanted chunks of a WAV file; the others, the samples above all, are stepped over."""
+    """Yield the wanted chunks of a WAV file; the others, such as the samples, are skipped."""
     with path.open("rb") as file:
         head = file.read(12)
         if head[:4] not in (b"RIFF", b"RF64") or head[8:12] != b"WAVE":
@@ -105,7 +110,7 @@ def _riff_chunks(path: Path, wanted: set[bytes]) -> Iterator[tuple[bytes, bytes]
             if name == b"data" and size == 0xFFFFFFFF:
                 size = large_data_size
             if name == b"data" and not 0 < size < _LARGEST_FILE:
-                return  # of unknown length: what follows are samples to the end of the file
+                return  # of unknown length: the samples extend to the end of the file
             if (name in wanted or name == b"ds64") and size <= _LARGEST_TEXT_CHUNK:
                 content = file.read(size)
                 if name == b"ds64" and len(content) >= 16:
@@ -132,7 +137,7 @@ def _guano_time(content: bytes) -> datetime | None:
 
 
 def _wamd_time(content: bytes) -> datetime | None:
-    """Entry 5 of the metadata chunk of Wildlife Acoustics: u16 kind, u32 size, value."""
+    """Return the time in entry 5 of the chunk of Wildlife Acoustics; an entry is u16 kind, u32 size, value."""
     place = 0
     while place + 6 <= len(content):
         kind, size = struct.unpack_from("<HI", content, place)

@@ -1,4 +1,4 @@
-"""Only regular files are opened: a named pipe called `x.wav` would wait for ever, and a device may never end."""
+"""Refuse files that are not regular: a named pipe called `x.wav` would block, and a device may never end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = (
 
 
 def check_regular_file(path: Path) -> os.stat_result:
-    """Return what the file system says of a regular file; anything else is refused without opening it."""
+    """Return the `stat` of a regular file; raise `BagtagError` for anything else, without opening it."""
     try:
         facts = path.stat()
     except OSError as error:
@@ -34,7 +34,7 @@ def _reason(path: Path, error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return f"{path.name} is a link that leads back to itself; remove it, or link the file again."
     if isinstance(error, FileNotFoundError) and path.is_symlink():
-        return f"{path.name} is a link to {str(path.readlink())!r}, which is not there; link the file again."
+        return f"{path.name} is a link to {str(path.readlink())!r}, which does not exist; link the file again."
     if isinstance(error, FileNotFoundError):
-        return f"{path.name} is not there any more; bring it back to {path}, or take it out of the project."
+        return f"{path.name} is missing; restore {path}, or remove it from the project."
     return f"{path.name} cannot be read: {error.strerror or error}. Check {path}."

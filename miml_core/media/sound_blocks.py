@@ -1,4 +1,4 @@
-"""A window of a sound file as blocks with spectrograms, so that an hour takes no more memory than some minutes."""
+"""Read a window of a sound file in blocks with spectrograms, so that memory does not grow with its length."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class SoundBlock:
 
 @dataclass(frozen=True)
 class SoundWindow:
-    """Blocks of equal length that lie on one grid; a window of up to two blocks' length is one block.
+    """A window of a sound file, read in blocks of equal length on one grid; up to two minutes are one block.
 
     Attributes
     ----------
     first, count : int
-        Samples of the file that the window covers.
+        First sample of the window in the file, and their number.
     grid : Grid
-        Of the whole window, as its header promises it.
+        Grid of the whole window, by the header of the file.
     """
 
     path: Path
@@ -55,19 +55,20 @@ class SoundWindow:
     def of(
         cls, path: str | Path, start: float, end: float, settings: SpectrogramSettings, channel: Channel
     ) -> SoundWindow:
-        """The window from `start` to `end` (seconds) of a file, cut at its end; nothing is decoded yet."""
+        """Return the window from `start` to `end` (seconds) of a file, which ends with the file; decodes nothing."""
         path = Path(path)
         rate, first, count = window_frames(path, start, end - start)
         return cls(path, settings, channel, first, count, rate, spectrogram_grid(count, rate, settings, start))
 
     @property
     def block_columns(self) -> int:
+        """Number of spectrogram columns per block."""
         if self.count <= 2 * BLOCK_SECONDS * self.rate:
             return self.grid.width
         return max(1, round(BLOCK_SECONDS * self.rate / hop_samples(self.rate, self.settings)))
 
     def blocks(self) -> Iterator[SoundBlock]:
-        """From left to right, as far as there is sound: a file may end before its header says."""
+        """Yield the blocks from left to right; they end early if the file is shorter than its header states."""
         for number in range(-(-self.grid.width // self.block_columns)):
             block = self.block(number)
             yield block
@@ -75,6 +76,7 @@ class SoundWindow:
                 return
 
     def block(self, number: int) -> SoundBlock:
+        """Return samples and spectrogram of one block."""
         hop = hop_samples(self.rate, self.settings)
         left = number * self.block_columns
         first = self.first + left * hop

@@ -1,8 +1,7 @@
-"""Sound files that a recorder did not finish: lost power, full card, copy interrupted.
+"""Read sound files that a recorder did not finish because of lost power, a full card or an interrupted copy.
 
-libsndfile reads a WAV whose header says 0 bytes as empty, and stops with an error near the end of a FLAC that is cut.
-Both are given to it as they would be if they had been finished where they end: `RepairedFile` shows the same bytes
-with a corrected header. Nothing on disk is changed.
+libsndfile treats a WAV whose header states 0 bytes as empty, and fails near the end of a truncated FLAC. `RepairedFile`
+presents the same bytes with a header that matches the actual end. Nothing on disk is changed.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _SMALLEST_TAIL, _LARGEST_TAIL = 1 << 16, 1 << 23
 
 @dataclass(frozen=True)
 class Repair:
-    """What to change in a file's bytes, where it ends, and a sentence for the person."""
+    """Bytes to change in a file, its end, and a message for the user."""
 
     patches: tuple[tuple[int, bytes], ...]
     end: int
@@ -32,7 +31,7 @@ class Repair:
 
 
 def find_repair(path: Path) -> Repair | None:
-    """Return what an unfinished WAV or FLAC needs; None for a file that is whole, or of another format."""
+    """Return the repair of an unfinished WAV or FLAC; None for a complete file, or one of another format."""
     facts = path.stat()
     return _find_repair(path, facts.st_size, facts.st_mtime_ns)
 
@@ -49,7 +48,7 @@ def _find_repair(path: Path, size: int, mtime_ns: int) -> Repair | None:
 
 
 class RepairedFile:
-    """A file as it would be with a `Repair` made; what `soundfile` needs of a file object, for reading."""
+    """A file with a `Repair` applied, as a read-only file object for soundfile."""
 
     def __init__(self, path: Path, repair: Repair) -> None:
         self._file = path.open("rb")
@@ -66,11 +65,11 @@ class RepairedFile:
 
     def read(self, size: int = -1) -> bytes:
         start = self._place
-        room = max(0, self._repair.end - start)
-        if room == 0:
+        left = max(0, self._repair.end - start)
+        if left == 0:
             return b""
         self._file.seek(start)
-        content = bytearray(self._file.read(room if size < 0 else min(size, room)))
+        content = bytearray(self._file.read(left if size < 0 else min(size, left)))
         self._place += len(content)
         for place, patch in self._repair.patches:
             first, last = max(place, start), min(place + len(patch), start + len(content))
@@ -86,7 +85,7 @@ class RepairedFile:
 
 
 def _repair_wav(file: BinaryIO, path: Path, size: int) -> Repair | None:
-    """A data chunk of unknown length (0, all ones) reaches to the end of the file; one that is cut gets a note."""
+    """Extend a data chunk of unknown length (0, or all ones) to the end of the file; note a truncated one."""
     file.seek(0)
     is_rf64 = file.read(4) in (b"RF64", b"BW64")
     ds64, rate_of_bytes, data = 0, 0, None
@@ -108,13 +107,13 @@ def _repair_wav(file: BinaryIO, path: Path, size: int) -> Repair | None:
     held = size - start
     if length == 0 or length == (_UNKNOWN_64 if is_long else _UNKNOWN_32):
         note = (
-            f"{path.name} does not say how long it is, as when a recorder loses power; it was read to its end"
+            f"{path.name} does not state its length, as when a recorder loses power; it was read to its end"
             f"{_seconds(held, rate_of_bytes)}."
         )
     elif length > held + 1:  # one byte may fill up an odd length
         note = (
-            f"{path.name} is cut short: {held:,} of the {length:,} bytes of sound that its header promises are there"
-            f"{_seconds(held, rate_of_bytes)}. They were read; copy the file again if you have it whole."
+            f"{path.name} is truncated: it contains {held:,} of the {length:,} bytes of sound that its header states"
+            f"{_seconds(held, rate_of_bytes)}. Copy the file again if you have the complete one."
         )
     else:
         return None
@@ -125,7 +124,7 @@ def _repair_wav(file: BinaryIO, path: Path, size: int) -> Repair | None:
 
 
 def _riff_chunks(file: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
-    """(name, place of its content, length) of the chunks up to the samples."""
+    """Yield (name, start of the content, length) of the chunks."""
     place = 12
     for _ in range(_MOST_CHUNKS):
         file.seek(place)
@@ -145,7 +144,7 @@ def _seconds(held: int, rate_of_bytes: int) -> str:
 
 
 def _repair_flac(file: BinaryIO, path: Path, size: int) -> Repair | None:
-    """The file up to the end of its last whole frame, with the length that follows from it."""
+    """End the file after its last complete frame, and state the length up to there."""
     file.seek(4)
     header = file.read(4 + 34)
     if len(header) < 38 or header[0] & 0x7F != 0:
@@ -166,19 +165,19 @@ def _repair_flac(file: BinaryIO, path: Path, size: int) -> Repair | None:
     patched = ((18, ((packed >> 36 << 36) | samples).to_bytes(8, "big")),)
     if total == 0:
         note = (
-            f"{path.name} does not say how long it is, as when a recorder loses power; it was read to its end, "
+            f"{path.name} does not state its length, as when a recorder loses power; it was read to its end, "
             f"{samples / rate:.1f} s."
         )
     else:
         note = (
-            f"{path.name} is cut short: it can be read up to {samples / rate:.1f} s of the {total / rate:.1f} s that "
-            "its header promises. Copy the file again if you have it whole."
+            f"{path.name} is truncated: it can be read up to {samples / rate:.1f} s of the {total / rate:.1f} s that "
+            "its header states. Copy the file again if you have the complete one."
         )
     return Repair(patched, first + end, note)
 
 
 def _is_whole(path: Path, total: int) -> bool:
-    """Ask the decoder when the last frame does not end with the file: a tag or other bytes may follow it."""
+    """Return whether the decoder reads the last sample: a tag or other bytes may follow the last frame."""
     import soundfile
 
     try:
@@ -190,7 +189,7 @@ def _is_whole(path: Path, total: int) -> bool:
 
 
 def _last_frame_end(tail: bytes, block: int) -> tuple[int, int] | None:
-    """(place, sample number) just after the last whole frame in the last bytes of a FLAC file."""
+    """Return (position, sample number) just after the last complete frame in the last bytes of a FLAC file."""
     frames = [frame for match in _FLAC_SYNC.finditer(tail) if (frame := _frame_header(tail, match.start(), block))]
     later: tuple[int, int, int] | None = None
     for place, first, length in reversed(frames):
@@ -202,7 +201,7 @@ def _last_frame_end(tail: bytes, block: int) -> tuple[int, int] | None:
 
 
 def _frame_header(tail: bytes, place: int, block: int) -> tuple[int, int, int] | None:
-    """(place, first sample, number of samples) of a frame; None where the bytes only look like one."""
+    """Return (position, first sample, number of samples) of a frame; None if the bytes only look like one."""
     if len(tail) < place + 16:
         return None
     sizes, rates = tail[place + 2] >> 4, tail[place + 2] & 15
@@ -226,7 +225,7 @@ def _frame_header(tail: bytes, place: int, block: int) -> tuple[int, int, int] |
 
 
 def _coded_number(content: bytes) -> tuple[int, int]:
-    """(number, bytes used) of a number coded like a character of UTF-8, of up to 36 bits; 0 bytes: not one."""
+    """Return (number, bytes used) of a number of up to 36 bits in the coding of UTF-8; 0 bytes if it is none."""
     lead = content[0]
     if lead < 0x80:
         return lead, 1
@@ -240,7 +239,7 @@ def _coded_number(content: bytes) -> tuple[int, int]:
 
 
 def _crc(content: bytes, bits: int, polynomial: int) -> int:
-    """FLAC's checksums: 0 for content that ends with its own checksum."""
+    """Return a checksum of FLAC, which is 0 for content that ends with its own checksum."""
     table, mask, crc = _crc_table(bits, polynomial), (1 << bits) - 1, 0
     for byte in content:
         crc = (crc << 8 & mask) ^ table[crc >> (bits - 8) ^ byte]

@@ -1,7 +1,7 @@
-"""Spectrograms whose every pixel knows its second and hertz.
+"""Compute spectrograms with the exact time and frequency of every pixel.
 
-Column t of a spectrogram is the window centred on the middle of its own hop, so it covers
-`start + t * hop` to `start + (t + 1) * hop`; a linear row covers half a frequency bin to either side of the bin.
+Column t is the window centred on the middle of its own hop, so that it covers `start + t * hop` to
+`start + (t + 1) * hop`; a linear row covers half a frequency bin on both sides of the bin.
 """
 
 from __future__ import annotations
@@ -24,29 +24,37 @@ QUIETEST_DB = -120.0
 _FRAMES_AT_ONCE = 128
 _SMALLEST_WINDOW = 16
 _LONGEST_WINDOW_S, _SHORTEST_HOP_S, _MOST_BANDS = 10.0, 1e-5, 4096
-"""Settings may come from somebody else; beyond these a picture would fill the memory."""
+"""Limits for settings of foreign projects: beyond them a spectrogram would fill the memory."""
 
 
 @dataclass(frozen=True)
 class SpectrogramSettings:
-    """How sound becomes a picture.
+    """Settings of a spectrogram.
 
-    The first group changes segments and features; the second, the view, changes the picture only.
+    The first group changes segments and features; the second, the view, only changes the picture.
 
     Parameters
     ----------
-    window, hop : seconds
-        Length of the Hann window and the step between columns.
-    low, high : hertz
-        The band kept; None is up to half the sample rate.
+    window, hop : float
+        Length of the Hann window and step between columns, in seconds.
+    low, high : float
+        Frequency band in hertz; None is half the sample rate.
     scale : "linear" or "mel"
         Spacing of the rows; a mel spectrogram has `mel_bands` of them.
     normalisation : "none", "band" or "pcen"
-        Levels as they are; each band against its own median level; or per-channel energy normalisation, which
-        follows slow changes of the background.
-    quiet_db, loud_db : decibels above the recording's median level
-        What the two ends of the colour map stand for.
-    colour_map : one of `miml_core.media.colour_maps.COLOUR_MAPS`
+        Levels unchanged; each band relative to its median level; or per-channel energy normalisation, which follows
+        slow changes of the background.
+    quiet_db, loud_db : float
+        Levels at the two ends of the colour map, in decibels above the recording's median level.
+    colour_map : str
+        One of `miml_core.media.colour_maps.COLOUR_MAPS`.
+
+    Examples
+    --------
+    >>> SpectrogramSettings.for_rate(384_000).low  # a recorder for bats
+    15000.0
+    >>> SpectrogramSettings.from_dict({"hop": 0.005}).hop
+    0.005
     """
 
     window: float = 512 / 44100
@@ -86,18 +94,18 @@ class SpectrogramSettings:
 
     @classmethod
     def preset(cls, name: str) -> SpectrogramSettings:
-        """Good settings for "birds", "bats", "frogs" or "insects"."""
+        """Return the settings for "birds", "bats", "frogs" or "insects"."""
         if name not in PRESETS:
             raise BagtagError(f"There is no preset {name!r}; choose one of {', '.join(PRESETS)}.")
         return PRESETS[name]
 
     @classmethod
     def for_rate(cls, rate: float) -> SpectrogramSettings:
-        """The preset whose animals a recorder with this sample rate is used for."""
+        """Return the preset for the animals that are recorded at this sample rate."""
         return PRESETS[preset_for_rate(rate)]
 
     def analysis_dict(self) -> dict[str, Any]:
-        """What segments and features depend on, without the view."""
+        """Return the settings that segments and features depend on, without the view."""
         return {name: value for name, value in asdict(self).items() if name not in _VIEW}
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,11 +125,11 @@ PRESETS = {
     "insects": SpectrogramSettings(window=512 / 96000, hop=256 / 96000, low=1_000.0),
     "frogs": SpectrogramSettings(window=0.032, hop=0.008, low=80.0, high=8_000.0),
 }
-"""Settings by the animals they serve; see `SpectrogramSettings.for_rate` for the choice by sample rate."""
+"""Settings by animals; `SpectrogramSettings.for_rate` chooses by sample rate."""
 
 
 def preset_for_rate(rate: float) -> str:
-    """Name of the preset for a sample rate: frogs up to 16 kHz, birds, insects from 88 kHz, bats from 128 kHz."""
+    """Return the preset for a sample rate: frogs up to 16 kHz, birds, insects from 88 kHz, bats from 128 kHz."""
     if rate <= 16_000:
         return "frogs"
     if rate < 88_000:
@@ -136,8 +144,8 @@ class Spectrogram:
     Attributes
     ----------
     values : (height, width) float32
-        Row 0 is the highest frequency. Decibels below a full-scale sine, or above the background where a
-        normalisation was asked for.
+        Row 0 is the highest frequency. Decibels relative to a full-scale sine, or to the background if the settings
+        have a normalisation.
     grid : Grid
         Seconds from the start of the recording, and hertz.
     rate : int
@@ -152,14 +160,28 @@ class Spectrogram:
 def make_spectrogram(
     samples: NDArray[np.float32], rate: int, settings: SpectrogramSettings, start: float = 0.0
 ) -> Spectrogram:
-    """The spectrogram of a window of sound that begins `start` seconds into its recording.
+    """Return the spectrogram of a window of sound.
 
     Parameters
     ----------
     samples : (n,) float
+    rate : int
+        Samples per second.
+    settings : SpectrogramSettings
+    start : float
+        Start of the window, in seconds from the start of the recording.
+
+    Examples
+    --------
+    >>> seconds = np.arange(44100) / 44100
+    >>> tone = np.sin(2 * np.pi * 4000 * seconds).astype(np.float32)
+    >>> spectrogram = make_spectrogram(tone, 44100, SpectrogramSettings())
+    >>> row = spectrogram.values.mean(axis=1).argmax()
+    >>> spectrogram.values.shape, float(spectrogram.grid.y_at(row + 0.5).round())
+    ((253, 173), 3962.0)
     """
     if len(samples) == 0:
-        raise BagtagError("There is no sound to make a spectrogram of (0 samples).")
+        raise BagtagError("A spectrogram needs at least one sample.")
     layout = _layout(rate, settings)
     power = _band_power(np.asarray(samples, dtype=np.float32), layout)
     if settings.scale == "mel":
@@ -174,7 +196,7 @@ def make_spectrogram(
 
 
 def spectrogram_grid(n_samples: int, rate: int, settings: SpectrogramSettings, start: float = 0.0) -> Grid:
-    """The grid that the spectrogram of so many samples has."""
+    """Return the grid of the spectrogram of `n_samples` samples."""
     layout = _layout(rate, settings)
     width = -(-n_samples // layout.hop)
     return Grid(
@@ -189,13 +211,13 @@ def spectrogram_grid(n_samples: int, rate: int, settings: SpectrogramSettings, s
 
 
 def hop_samples(rate: int, settings: SpectrogramSettings) -> int:
-    """Samples a column."""
+    """Return the number of samples per column."""
     return _layout(rate, settings).hop
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Settings in samples and bins for one sample rate.
+    """Settings in samples and bins, for one sample rate.
 
     The bins at 0 Hz and at half the sample rate are never used: half of their row would lie outside the sound.
     """
@@ -227,7 +249,7 @@ def _layout(rate: int, settings: SpectrogramSettings) -> _Layout:
     last = min(window // 2 - 1, round(high / bin_width)) + 1
     if last - first < 2:
         raise BagtagError(
-            f"Sound at {rate} samples a second has nothing between {settings.low:g} and "
+            f"Sound with {rate} samples per second has nothing between {settings.low:g} and "
             f"{'its highest frequency' if settings.high is None else f'{settings.high:g} Hz'}; choose a wider band."
         )
     return _Layout(rate, window, hop, first, last)
@@ -235,13 +257,13 @@ def _layout(rate: int, settings: SpectrogramSettings) -> _Layout:
 
 @cache
 def _hann(length: int) -> NDArray[np.float32]:
-    """A Hann window scaled so that a full-scale sine has power 1."""
+    """Return a Hann window, scaled so that a full-scale sine has power 1."""
     window = 0.5 - 0.5 * np.cos(2 * np.pi * (np.arange(length) + 0.5) / length)
     return (window * (2 / window.sum())).astype(np.float32)
 
 
 def _band_power(samples: NDArray[np.float32], layout: _Layout) -> NDArray[np.float32]:
-    """(bins, columns) power, highest frequency on top."""
+    """Return the (bins, columns) power, the highest frequency on top."""
     columns = -(-len(samples) // layout.hop)
     before = (layout.window - layout.hop) // 2
     after = max(0, (columns - 1) * layout.hop + layout.window - before - len(samples))
@@ -250,7 +272,7 @@ def _band_power(samples: NDArray[np.float32], layout: _Layout) -> NDArray[np.flo
 
 
 def _frame_power(frames: NDArray[np.float32], layout: _Layout) -> NDArray[np.float32]:
-    """(columns, window) samples -> (bins, columns) power, highest frequency on top."""
+    """Return the (bins, columns) power of (columns, window) samples, the highest frequency on top."""
     from scipy.fft import rfft
 
     columns = len(frames)
@@ -264,7 +286,7 @@ def _frame_power(frames: NDArray[np.float32], layout: _Layout) -> NDArray[np.flo
 
 
 def _levels(power: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Decibels, in place."""
+    """Convert power to decibels, in place."""
     np.maximum(power, np.float32(10 ** (QUIETEST_DB / 10)), out=power)
     np.log(power, out=power)
     power *= np.float32(10 / np.log(10))
@@ -333,7 +355,7 @@ def _mel_filters(layout: _Layout, bands: int) -> NDArray[np.float32]:
 def read_spectrogram(
     path: str | Path, start: float, end: float, settings: SpectrogramSettings, channel: int | Literal["mix"] = "mix"
 ) -> Spectrogram:
-    """The spectrogram of a window of a sound file."""
+    """Return the spectrogram of a window, `start` to `end` in seconds, of a sound file."""
     from miml_core.media.audio import read_audio
 
     samples, rate = read_audio(path, start, end - start, channel)

@@ -1,15 +1,14 @@
-"""The spectrogram of a bag of any length as small pictures (tiles), by zoom level and place.
+"""Draw the spectrogram of a bag of any length as tiles: pictures by zoom level and position.
 
 Level 0 has one column per hop, as the analysis has; every level above has half as many columns. A column of a higher
-level holds the *loudest* of the frames it joins, so that a short call stays visible beside seconds of silence, where a
-mean would drown it.
+level has the *maximum* of the frames it joins, so that a short call beside seconds of silence stays visible.
 
-A tile costs the same at every level. At most `FRAMES_PER_COLUMN` frames are computed for a column: up to level 3 these
-are all of its frames, above it they are taken at two places of the column's time span. The overview of three hours
-therefore shows a sample of the recording: where it is loud, when the dawn chorus begins, which bands are in use; a
-single short call may fall between the places that were looked at, and appears when a person zooms in. (Segments are
-found on all frames; the canvas shows how many there are beside the overview.) As every column above level 2 joins
-the same number of frames, the background looks the same at every level.
+A tile costs the same at every level. At most `FRAMES_PER_COLUMN` frames are computed per column: up to level 3 all its
+frames, above that those at two places of its time span. The overview of three hours therefore shows a sample of the
+recording: where it is loud, when the dawn chorus begins, which bands are in use. A single short call may fall between
+the sampled places, and appears when the user zooms in. (Segments are found on all frames; the canvas shows their number
+beside the overview.) As every column above level 2 joins the same number of frames, the background looks the same at
+every level.
 
 All tiles of a level are coloured against one background level, taken from columns spread over the whole bag, so that
 neighbouring tiles look like one picture. A bag of up to 16384 columns looks exactly as `rendering.render_png` draws it.
@@ -33,16 +32,16 @@ from miml_core.media.spectrogram import QUIETEST_DB, Pcen, _frame_power, _layout
 TILE_COLUMNS = 1024
 FRAMES_PER_COLUMN = 8
 TALLEST_TILE = 2048
-"""Rows; a spectrogram with more bins is reduced, keeping the loudest of the joined rows."""
+"""Largest number of rows; of a spectrogram with more bins, rows are joined by their maximum."""
 
 _SAMPLES_PER_TILE = 1 << 26
-"""Windows of many thousand samples get fewer frames per column."""
+"""Limit of the samples per tile: with windows of many thousand samples, a column has fewer frames."""
 _CHUNK = 1 << 22
 _SAMPLED_COLUMNS = 128
 _WHOLE_CELLS = 1 << 23
 """Up to this many cells (and twice as many samples), medians of bands are taken from all columns, else from some."""
 _PCEN_RUN_UP = 8.0
-"""Seconds after which the smoothing has forgotten where it began (e^-20), even after a loud call."""
+"""Seconds after which the initial state of the smoothing has no effect (e^-20), even after a loud call."""
 
 Floats = NDArray[np.float32]
 Read = Callable[[int, int], Floats]
@@ -54,7 +53,7 @@ class SpectrogramTiles:
     Parameters
     ----------
     window : SoundWindow
-        The bag's part of the file. Nothing is decoded before the first tile is asked for.
+        The bag's part of the file. Nothing is decoded before the first tile is drawn.
     """
 
     def __init__(self, window: SoundWindow) -> None:
@@ -69,19 +68,19 @@ class SpectrogramTiles:
 
     @property
     def top_level(self) -> int:
-        """The level at which the whole bag is one tile."""
+        """Level at which the whole bag is one tile."""
         return max(0, -(-self.width // TILE_COLUMNS) - 1).bit_length()
 
     def columns(self, level: int) -> int:
-        """The number of columns of a level."""
+        """Return the number of columns of a level."""
         return -(-self.width // (1 << level))
 
     def tiles(self, level: int) -> int:
-        """The number of tiles of a level; the last may be narrower than the others."""
+        """Return the number of tiles of a level; the last may be narrower than the others."""
         return -(-self.columns(level) // TILE_COLUMNS)
 
     def png(self, level: int, tile: int) -> bytes:
-        """Draw a tile.
+        """Return a tile as a PNG.
 
         Raises
         ------
@@ -96,18 +95,18 @@ class SpectrogramTiles:
         return encode_png(self._rows(self.values(level, first, last)), background, self.settings)
 
     def values(self, level: int, first: int, last: int) -> Floats:
-        """Columns `first` to `last` of a level as (rows, columns) decibels."""
+        """Return columns `first` to `last` of a level as (rows, columns) decibels."""
         with open_reader(self.window.path, self.window.channel) as read:
             if 1 << level <= self._frames:
                 return self._joined(read, level, first, last)
             return np.concatenate(list(self._sampled(read, level, np.arange(first, last))), axis=1)
 
     def background(self, level: int) -> float:
-        """The level that a zoom level's colours are counted from: the median of columns from the whole bag."""
-        with self._lock:  # neighbouring tiles are asked for at the same time
+        """Return the reference level of a zoom level's colours: the median of columns from the whole bag."""
+        with self._lock:  # neighbouring tiles are requested at the same time
             if level not in self._backgrounds:
                 with open_reader(self.window.path, self.window.channel) as read:
-                    read(self.window.first, 1)  # a file that cannot be read at all is told here
+                    read(self.window.first, 1)  # raises if the file cannot be read at all
                     self._backgrounds[level] = self._find_background(read, level)
             return self._backgrounds[level]
 
@@ -116,13 +115,15 @@ class SpectrogramTiles:
         if self.settings.normalisation == "pcen":
             return background_level(self._pcen_sample(read, level, columns))
         if level == 0 and self.width <= WIDEST_PICTURE:
-            return background_level(_heard(self._rows(self._every(read, max(1, self.width // 512)))), self.width)
+            return background_level(
+                _without_silence(self._rows(self._every(read, max(1, self.width // 512)))), self.width
+            )
         spread = np.arange(0, columns, max(1, columns // _SAMPLED_COLUMNS))
         sample = np.concatenate(list(self._sampled(read, level, spread)), axis=1)
-        return background_level(_heard(self._rows(sample)), len(spread))
+        return background_level(_without_silence(self._rows(sample)), len(spread))
 
     def _every(self, read: Read, step: int) -> Floats:
-        """Every so many columns of level 0."""
+        """Return every `step`th column of level 0."""
         at_once = max(1, _CHUNK // (self._layout.hop * step)) * step
         parts = []
         for left in range(0, self.width, at_once):
@@ -131,7 +132,7 @@ class SpectrogramTiles:
         return np.concatenate(parts, axis=1)
 
     def _pcen_sample(self, read: Read, level: int, columns: int) -> Floats:
-        """Some stretches of the bag, or all of a short one: this normalisation needs what came before."""
+        """Return some pieces of the bag, or all of a short one: PCEN needs the columns before each column."""
         if self.width <= WIDEST_PICTURE and 1 << level <= self._frames:
             return self._rows(self._joined(read, level, 0, columns))
         stretch = max(1, min(columns // 8, _SAMPLED_COLUMNS))
@@ -145,7 +146,7 @@ class SpectrogramTiles:
     # every frame of a column
 
     def _joined(self, read: Read, level: int, first: int, last: int) -> Floats:
-        """Columns from all of their frames."""
+        """Return columns computed from all of their frames."""
         begin, end = first << level, min(last << level, self.width)
         pcen = Pcen(self.band_medians, self._hop_seconds) if self.settings.normalisation == "pcen" else None
         run_up = 0 if pcen is None else min(begin, round(_PCEN_RUN_UP / self._hop_seconds))
@@ -162,18 +163,18 @@ class SpectrogramTiles:
         return np.concatenate(parts, axis=1)
 
     def _power(self, read: Read, left: int, right: int) -> Floats:
-        """(bands, frames) power of the frames from `left` to `right`."""
+        """Return the (bands, frames) power of the frames from `left` to `right`."""
         return self._bands(_frame_power(self._windows(read, left, right), self._layout))
 
     def _windows(self, read: Read, left: int, right: int, step: int = 1) -> Floats:
-        """(frames, samples) of every `step`th frame from `left` to `right`."""
+        """Return (frames, window) samples of every `step`th frame from `left` to `right`."""
         layout = self._layout
         before = (layout.window - layout.hop) // 2
         samples = self._samples(read, left * layout.hop - before, (right - 1) * layout.hop - before + layout.window)
         return np.lib.stride_tricks.sliding_window_view(samples, layout.window)[:: layout.hop * step]
 
     def _samples(self, read: Read, begin: int, end: int) -> Floats:
-        """Samples of the window, mirrored at its ends as in `make_spectrogram`, silent where there are none."""
+        """Return samples of the window, mirrored at its ends as in `make_spectrogram`, and zeros if there are none."""
         count = self.window.count
         first, last = max(0, begin), min(count, end)
         if begin < 0:
@@ -190,7 +191,7 @@ class SpectrogramTiles:
     # some frames of a column
 
     def _sampled(self, read: Read, level: int, columns: NDArray[np.int64]) -> Iterator[Floats]:
-        """Columns from at most `FRAMES_PER_COLUMN` frames each, some at a time."""
+        """Yield columns computed from at most `FRAMES_PER_COLUMN` frames each, some at a time."""
         at_once = max(1, _CHUNK // (self._layout.window * min(self._frames, 1 << level)))
         for begin in range(0, len(columns), at_once):
             chosen = columns[begin : begin + at_once]
@@ -207,7 +208,7 @@ class SpectrogramTiles:
             yield np.maximum.reduceat(values, starts, axis=1)
 
     def _stretches(self, level: int, column: int) -> list[tuple[int, int]]:
-        """(first, last) frames to compute of a column: all, or as many as may be at two places."""
+        """Return (first, last) of the frames to compute of a column: all, or those at two places."""
         begin, end = column << level, min((column + 1) << level, self.width)
         if end - begin <= self._frames:
             return [(begin, end)]
@@ -232,7 +233,7 @@ class SpectrogramTiles:
 
     @cached_property
     def band_medians(self) -> Floats:
-        """(bands, 1) median level (median power for PCEN) of each band, of all columns or of a sample."""
+        """(bands, 1) float: median level (median power for PCEN) of each band, of all columns or of a sample."""
         bands = self._layout.last_bin - self._layout.first_bin
         whole = self.width * bands <= _WHOLE_CELLS and self.window.count <= 2 * _WHOLE_CELLS
         most = self.width if whole else min(self.width, max(16, min(512, _WHOLE_CELLS // bands)))
@@ -252,13 +253,13 @@ class SpectrogramTiles:
 
     @staticmethod
     def _rows(values: Floats) -> Floats:
-        """At most `TALLEST_TILE` rows."""
+        """Reduce levels to at most `TALLEST_TILE` rows."""
         joined = -(-values.shape[0] // TALLEST_TILE)
         return values if joined <= 1 else np.maximum.reduceat(values, np.arange(0, values.shape[0], joined), axis=0)
 
 
 def _read_or_silence(read: Read, first: int, count: int) -> Floats:
-    """Samples; zeros for what is missing of a damaged or shortened file, so that the rest of it can be seen."""
+    """Return samples, with zeros for the missing part of a damaged file, so that the rest can be seen."""
     try:
         samples = read(first, count)
     except BagtagError:
@@ -267,7 +268,7 @@ def _read_or_silence(read: Read, first: int, count: int) -> Floats:
     return samples if len(samples) == count else np.pad(samples, (0, count - len(samples)))
 
 
-def _heard(values: Floats) -> Floats:
-    """Leave out columns of digital silence, which say nothing about the background, unless there is nothing else."""
+def _without_silence(values: Floats) -> Floats:
+    """Leave out columns of digital silence, which are not background, unless there are no others."""
     heard = values.max(axis=0) > QUIETEST_DB + 1
     return values[:, heard] if heard.any() else values

@@ -1,1 +1,1 @@
-"""Find and edit regions."""
+"""Find segments in spectrograms and pictures, and edit their regions."""

@@ -1,4 +1,4 @@
-"""Segments of sound that need no training: what stands out of each band's own background."""
+"""Find segments of sound without training: regions louder than the background of their frequency bands."""
 
 from __future__ import annotations
 
@@ -15,18 +15,23 @@ from miml_core.segments.regions import Region
 
 @dataclass(frozen=True)
 class SoundSegmentSettings:
-    """Three knobs a person understands.
+    """Settings of `find_sound_segments`.
 
     Parameters
     ----------
-    sensitivity : 0 to 1
-        Higher finds fainter calls, and more noise with them.
-    smallest_call : seconds
-        Shorter sounds are left out.
-    gap : seconds
-        Silences up to this long are bridged, so that the notes of a trill may become one segment.
+    sensitivity : float
+        From 0 to 1; higher values find fainter calls, and more noise.
+    smallest_call : float
+        Shorter sounds, in seconds, are left out.
+    gap : float
+        Silences up to this length, in seconds, are bridged, so that the notes of a trill can become one segment.
     calls : "song" or "echolocation"
-        Varied sounds of any loudness; or short, loud ones followed by echoes, where the loudest part is the call.
+        Varied sounds of any loudness; or short, loud calls followed by echoes.
+
+    Examples
+    --------
+    >>> SoundSegmentSettings.for_rate(384_000)  # a recorder for bats
+    SoundSegmentSettings(sensitivity=0.5, smallest_call=0.001, gap=0.0, calls='echolocation')
     """
 
     sensitivity: float = 0.5
@@ -36,15 +41,15 @@ class SoundSegmentSettings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.sensitivity <= 1:
-            raise BagtagError(f"The sensitivity lies between 0 and 1, not at {self.sensitivity:g}.")
+            raise BagtagError(f"The sensitivity must be between 0 and 1, not {self.sensitivity:g}.")
         if self.smallest_call < 0 or self.gap < 0:
             raise BagtagError("The smallest call and the gap to bridge cannot be negative.")
         if self.calls not in ("song", "echolocation"):
-            raise BagtagError(f"Calls are song or echolocation, not {self.calls!r}.")
+            raise BagtagError(f"The kind of calls must be song or echolocation, not {self.calls!r}.")
 
     @classmethod
     def for_rate(cls, rate: float) -> SoundSegmentSettings:
-        """Defaults for the animals that a recorder with this sample rate is used for."""
+        """Return the defaults for the animals that are recorded at this sample rate."""
         return cls(smallest_call=0.001, gap=0.0, calls="echolocation") if rate >= 128_000 else cls()
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,9 +61,9 @@ class SoundSegmentSettings:
 
 
 def background_levels(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(height, 1) level of each band's background: what it stays below for a third of the time.
+    """Return the (height, 1) background level of each band: the level that it stays below for a third of the time.
 
-    Lower than the median, so that a band that is full of song still has its background found.
+    It is lower than the median, so that the background of a band full of song is found, too.
     """
     from miml_core.segments.acoustic_kernels import row_quantiles
 
@@ -66,13 +71,34 @@ def background_levels(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings) -> list[Region]:
-    """Regions that stand out of the background, from left to right.
+    """Return the regions that are louder than the background, from left to right.
 
-    Each band is measured against its own background and smoothed. What lies above a low threshold, and not far below
-    the loudest nearby, hangs together in pieces; echolocation calls are parted where the energy between them drops,
-    and their echoes cut off. A piece is kept when its level passes the threshold set by the sensitivity. Animals repeat
-    themselves, so a strong sound in the same band shortly before or after speaks for a faint one; a louder sound right
-    beside it speaks against it, since echoes, overtones and fragments lie there.
+    Levels are taken relative to the background of each band and smoothed. Pixels above a low threshold, and not far
+    below the loudest ones nearby, form connected pieces; echolocation calls are separated where the energy between them
+    drops, and their echoes are cut off. A piece is kept if its level exceeds the threshold given by the sensitivity.
+    Animals repeat their calls, so a strong sound in the same band shortly before or after lowers the threshold; a
+    louder sound right beside the piece raises it, because echoes, overtones and fragments are found there.
+
+    Parameters
+    ----------
+    spectrogram : Spectrogram
+    settings : SoundSegmentSettings
+
+    Returns
+    -------
+    list of Region
+
+    Examples
+    --------
+    A call of 0.2 s in a second of noise:
+
+    >>> from miml_core.media.spectrogram import SpectrogramSettings, make_spectrogram
+    >>> samples = 0.001 * np.random.default_rng(0).standard_normal(44100)
+    >>> samples[8820:17640] += 0.1 * np.sin(2 * np.pi * 4000 * np.arange(8820) / 44100)
+    >>> spectrogram = make_spectrogram(samples.astype(np.float32), 44100, SpectrogramSettings())
+    >>> call = max(find_sound_segments(spectrogram, SoundSegmentSettings()), key=lambda region: region.area)
+    >>> [float(spectrogram.grid.x_at(column).round(1)) for column in (call.box[1], call.box[3])]
+    [0.2, 0.4]
     """
     from miml_core.segments import acoustic_kernels as kernels
 
@@ -85,10 +111,10 @@ def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings
         nearby *= _amplitude(-calls.below_nearby)
         mask &= loudness > nearby
     kernels.bridge(mask, int(settings.gap / seconds + 1e-9))
-    labels, count = kernels.components(mask) if calls.parting is None else _parted(loudness, mask, calls.parting)
+    labels, count = kernels.components(mask) if calls.parting is None else _separated(loudness, mask, calls.parting)
     boxes, areas, peaks, runs = kernels.measure(labels, count, loudness, _RUN_COLUMNS)
     levels = np.maximum(_decibels(peaks), _decibels(runs) + _RUN_DB)
-    kept = _stand_out(boxes, levels, _EDGE_DB + calls.range * (1 - settings.sensitivity), calls)
+    kept = _above_threshold(boxes, levels, _EDGE_DB + calls.range * (1 - settings.sensitivity), calls)
     kept = kept[(areas[kept] >= _SMALLEST_AREA)]
     kept = kept[(boxes[kept, 3] - boxes[kept, 1]) * seconds >= settings.smallest_call - 1e-9]
     return [_region(labels, int(number) + 1, boxes[number]) for number in kept]
@@ -96,9 +122,9 @@ def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings
 
 @dataclass(frozen=True)
 class _Parting:
-    """Where one call ends and the next begins, in decibels.
+    """Separation of neighbouring calls, in decibels.
 
-    depth : two peaks are two calls when the energy between them drops by this much
+    depth : two peaks are two calls if the energy between them drops by this much
     share_of_peak, below_peak : a call ends where its level falls below this share of its peak, or this far below it
     """
 
@@ -109,17 +135,17 @@ class _Parting:
 
 @dataclass(frozen=True)
 class _Calls:
-    """What kinds of calls differ in. Levels are decibels above the background; lengths are in pixels, since the
-    presets choose pixels that suit the animals.
+    """Constants of one kind of calls. Levels are decibels above the background; lengths are in pixels, whose size the
+    presets adapt to the animals.
 
-    range : the threshold at sensitivity 0 lies this far above the lowest
-    smooth_rows, smooth_columns : width of the bell that the contrast is smoothed with
-    below_nearby : a pixel further below the loudest pixel nearby is outside
-    parting : how calls that touch are parted, if they are
-    beside_columns : a louder sound at most this far away counts against a call,
-    beside_from, beside_weight, beside_cap : by how much it is louder, from the first on, times the second, at most the
-        third
-    again_weight : a strong sound in the same band counts for a call by this much of what it is above the threshold
+    range : difference between the thresholds at sensitivity 0 and 1
+    smooth_rows, smooth_columns : standard deviations of the Gaussian that smooths the contrast
+    below_nearby : a pixel further below the loudest pixel nearby is not part of a call
+    parting : how calls that touch are separated, if they are
+    beside_columns : a louder sound at most this far away lowers the level of a call
+    beside_from, beside_weight, beside_cap : the level is lowered by the difference above `beside_from`, times
+        `beside_weight`, at most `beside_cap`
+    again_weight : a strong sound in the same band raises the level by this share of its excess over the threshold
     """
 
     range: float
@@ -148,16 +174,16 @@ _BACKGROUND_SHARE = 1 / 3
 _EDGE_DB = 5.0
 _NEARBY_ROWS, _NEARBY_COLUMNS = 11, 25
 _RUN_COLUMNS, _RUN_DB = 5, 2.0
-"""A sound that lasts this many columns counts as if it were so much louder: chance seldom lasts."""
+"""A sound that lasts this many columns counts as that much louder, because random peaks are short."""
 _SMALLEST_AREA = 16
 _AGAIN_ROWS, _AGAIN_COLUMNS, _AGAIN_CAP_DB = 10, 172, 4.0
 
 
 def _loudness(values: NDArray[np.float32], calls: _Calls) -> NDArray[np.float32]:
-    """Amplitude in units of each band's background, smoothed.
+    """Return the smoothed amplitude in units of each band's background.
 
-    Averaged as decibels, noise keeps its deep dips; averaged as power, single loud pixels rule. Amplitudes lie
-    between the two and told calls from noise best.
+    A mean of decibels is dominated by the deep dips of noise, a mean of power by single loud pixels. Amplitudes are
+    between the two and separated calls from noise best.
     """
     from miml_core.segments.acoustic_kernels import smooth
 
@@ -165,7 +191,7 @@ def _loudness(values: NDArray[np.float32], calls: _Calls) -> NDArray[np.float32]
     np.minimum(loudness, _LOUDEST_DB, out=loudness)
     loudness *= np.float32(np.log(10) / 20)
     np.exp(loudness, out=loudness)
-    return smooth(loudness, _bell(calls.smooth_rows), _bell(calls.smooth_columns))
+    return smooth(loudness, _gaussian(calls.smooth_rows), _gaussian(calls.smooth_columns))
 
 
 _LOUDEST_DB = np.float32(100.0)
@@ -179,10 +205,10 @@ def _decibels(amplitudes: NDArray[np.float32]) -> NDArray[np.float32]:
     return 20 * np.log10(np.maximum(amplitudes, np.float32(1e-6)))
 
 
-def _parted(
+def _separated(
     loudness: NDArray[np.float32], mask: NDArray[np.bool_], parting: _Parting
 ) -> tuple[NDArray[np.int32], int]:
-    """The pieces of the mask, cut where energy drops, each down to where its own call ends."""
+    """Label the pieces of the mask, separated where the energy drops, each trimmed to the end of its own call."""
     from miml_core.segments import acoustic_kernels as kernels
 
     contrast = _decibels(loudness)
@@ -191,14 +217,14 @@ def _parted(
     return labels, len(peaks)
 
 
-def _bell(width: float) -> NDArray[np.float32]:
-    """Weights of a Gaussian with this standard deviation, from the middle to three pixels away."""
+def _gaussian(width: float) -> NDArray[np.float32]:
+    """Return the weights of a Gaussian of this standard deviation, from the centre to three pixels away."""
     weights = np.exp(-0.5 * (np.arange(4) / width) ** 2)
     return (weights / (weights[0] + 2 * weights[1:].sum())).astype(np.float32)
 
 
 def running_max(values: NDArray[np.float32], length: int, axis: int) -> NDArray[np.float32]:
-    """Maximum over `length` (odd) pixels around each, by maxima of doubled lengths."""
+    """Return the maximum over `length` (odd) pixels around each pixel, by maxima of doubled lengths."""
     size = values.shape[axis]
     edge = [(length // 2, length // 2) if axis == k else (0, 0) for k in range(2)]
     current = np.pad(values, edge, constant_values=-np.inf)
@@ -214,10 +240,10 @@ def running_max(values: NDArray[np.float32], length: int, axis: int) -> NDArray[
     return np.maximum(part(current, 0, size), part(current, length - covered, size))
 
 
-def _stand_out(
+def _above_threshold(
     boxes: NDArray[np.int64], levels: NDArray[np.float64], threshold: float, calls: _Calls
 ) -> NDArray[np.int64]:
-    """Numbers of the pieces that pass the threshold, judged with their neighbours, from left to right."""
+    """Return the numbers of the pieces that exceed the threshold, given their neighbours, from left to right."""
     from miml_core.segments.acoustic_kernels import strongest_neighbours
 
     candidates = np.flatnonzero(levels > threshold - calls.again_weight * _AGAIN_CAP_DB)

@@ -1,7 +1,7 @@
-"""Cutting a mask along a drawn line.
+"""Split a mask along a drawn line.
 
-No pixel is given up to the line: two neighbouring pixels are parted when the line passes between their centres,
-and what hangs together afterwards is a part.
+No pixel is lost: two neighbouring pixels are separated if the line passes between their centres, and the connected
+pieces that remain are the parts.
 """
 
 from __future__ import annotations
@@ -12,25 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 CRUMB = 0.02
-"""A piece below this share of the whole is no part of its own: ragged edges shed such pieces along any line."""
+"""A smaller piece than this share of the mask is no part of its own; ragged edges produce such pieces."""
 
 
 def cut(mask: NDArray[np.bool_], line: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Number the parts of `mask` on the two sides of `line`, 1, 2, ...; 0 outside, all 1 when nothing was cut.
+    """Number the parts of `mask` on the two sides of `line`, 1, 2, ...; 0 outside, all 1 if nothing was cut.
 
-    The line, (k, 2) x and y, is taken as drawn; when it ends inside the mask and so parts nothing, both ends are
-    made longer. Crumbs and pieces that the line does not touch go to the nearest part.
+    If the line, (k, 2) x and y, ends inside the mask and separates nothing, it is extended at both ends. Small pieces,
+    and those that the line does not touch, are added to the nearest part.
+
+    Examples
+    --------
+    >>> cut(np.ones((2, 4), dtype=bool), np.array([[2.0, 0.0], [2.0, 2.0]]))
+    array([[1, 1, 2, 2],
+           [1, 1, 2, 2]])
     """
     parts = _parts(mask, line)
     if parts.max() < 2:
-        parts = _parts(mask, _lengthened(line, float(np.hypot(*mask.shape)) + 1))
+        parts = _parts(mask, _extended(line, float(np.hypot(*mask.shape)) + 1))
     return parts
 
 
 def _parts(mask: NDArray[np.bool_], line: NDArray[np.float64]) -> NDArray[np.int64]:
     from scipy.ndimage import distance_transform_edt
 
-    below, right = _parted(line, mask.shape)
+    below, right = _separated(line, mask.shape)
     pieces = _pieces(mask, below, right)
     sizes = np.bincount(pieces.ravel())
     is_part = np.zeros(len(sizes), dtype=bool)
@@ -47,8 +53,8 @@ def _parts(mask: NDArray[np.bool_], line: NDArray[np.float64]) -> NDArray[np.int
     return np.where(mask, parts[tuple(nearest)], 0)
 
 
-def _parted(line: NDArray[np.float64], shape: tuple[int, ...]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which pixels the line parts from the one below, and from the one to the right."""
+def _separated(line: NDArray[np.float64], shape: tuple[int, ...]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which pixels the line separates from the one below, and from the one to the right."""
     below = np.zeros(shape, dtype=bool)
     right = np.zeros(shape, dtype=bool)
     for (x0, y0), (x1, y1) in pairwise(line):
@@ -64,7 +70,7 @@ def _parted(line: NDArray[np.float64], shape: tuple[int, ...]) -> tuple[NDArray[
 
 
 def _at_centres(u0: float, v0: float, u1: float, v1: float, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Pixels whose centre line `u = pixel + 0.5` the piece crosses, and the v at which it does."""
+    """Return the pixels whose centre line `u = pixel + 0.5` the line crosses, and the v of each crossing."""
     low, high = min(u0, u1), max(u0, u1)
     first, last = (int(np.clip(np.ceil(u - 0.5), 0, size)) for u in (low, high))
     pixels = np.arange(first, last, dtype=np.int64)
@@ -74,7 +80,7 @@ def _at_centres(u0: float, v0: float, u1: float, v1: float, size: int) -> tuple[
 
 
 def _pieces(mask: NDArray[np.bool_], below: NDArray[np.bool_], right: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Number what hangs together, corners included; a corner next to the line does not hold."""
+    """Number the connected pieces; pixels that touch at a corner are connected, unless the line is beside it."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -96,7 +102,7 @@ def _pieces(mask: NDArray[np.bool_], below: NDArray[np.bool_], right: NDArray[np
     return pieces
 
 
-def _lengthened(line: NDArray[np.float64], by: float) -> NDArray[np.float64]:
+def _extended(line: NDArray[np.float64], by: float) -> NDArray[np.float64]:
     def beyond(end: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
         direction = end - before
         return np.asarray(end + direction * (by / max(float(np.hypot(*direction)), 1e-9)))

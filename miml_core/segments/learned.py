@@ -1,9 +1,9 @@
-"""A segmenter that learns from what people kept, drew and deleted: a forest of trees over single pixels.
+"""A segmenter that learns from the segments people kept, drew and deleted: a random forest over single pixels.
 
-After Neal, Briggs, Raich and Fern, "Time-frequency segmentation of bird song in noisy acoustic environments" (2011):
-a random forest says of each pixel, from the patch around it, how likely it belongs to a call. What it is asked about
-is what stands out of the background, also faintly: a segment is a candidate whose pixels are likely in the mean, so
-that segments keep the outlines people know. The forest is kept as plain arrays: a file holds nothing to be executed.
+After Neal, Briggs, Raich and Fern, "Time-frequency segmentation of bird song in noisy acoustic environments" (2011): a
+random forest predicts from the patch around a pixel the probability that it belongs to a call. The candidates are the
+segments of the built-in segmenter, also at a higher sensitivity; one is a segment if the mean probability of its pixels
+is high enough, so that outlines do not change. The forest is stored as plain arrays: a file contains no code.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DEPTH = 12
 _LEAF = 4
 _PIXELS = 24_000
 _BORDER = 2
-_PIXELS_A_CANDIDATE = 200
+_PIXELS_PER_CANDIDATE = 200
 _MORE_SENSITIVE = 0.2
 _LEVELS = np.linspace(0.1, 0.9, 33)
 _NEVER = 2.0
@@ -49,14 +49,15 @@ _OTHER_RESOLUTION = 1.25
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One spectrogram with what people think of it.
+    """A spectrogram with the segments that people kept and deleted.
 
     Attributes
     ----------
-    kept, deleted : regions
-        What is a call, and what is none.
+    spectrogram : Spectrogram
+    kept, deleted : sequence of Region
+        Calls, and segments that are no calls.
     whole : bool
-        Every call is in `kept`, so that the rest is none; otherwise only the given regions count.
+        Whether `kept` contains every call of the spectrogram; otherwise only the given regions are used.
     """
 
     spectrogram: Spectrogram
@@ -67,19 +68,38 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class LearnedSegmenter:
-    """A trained segmenter; made by `train` or `load`.
+    """A trained segmenter, returned by `train` or `load`.
 
     Attributes
     ----------
-    settings
-        The knobs it was trained with, used by `find` unless others are given.
-    trees
-        Arrays of the forest: `roots` (one node a tree), and of each node `feature` (below 0: a leaf), `threshold`,
-        `left`, `right` and `value`.
+    settings : SoundSegmentSettings
+        Settings of the training, used by `find` unless others are given.
+    trees : dict of arrays
+        The forest: `roots` (one node per tree), and of each node `feature` (below 0: a leaf), `threshold`, `left`,
+        `right` and `value`.
     levels : (ordinary, faint)
-        How likely a candidate must be, one that the built-in way finds and one that only a higher sensitivity finds.
+        Smallest mean probability of candidates that the built-in segmenter finds, and of those that it only finds at a
+        higher sensitivity.
     pixel : (seconds, hertz)
-        Size of the pixels it learnt on.
+        Size of the pixels of the training spectrograms.
+
+    Examples
+    --------
+    Somebody keeps the lower of two calls and deletes the upper one:
+
+    >>> from miml_core.media.grid import Grid
+    >>> def recording(seed):
+    ...     values = np.random.default_rng(seed).normal(size=(64, 200)).astype(np.float32)
+    ...     values[45:52, 40:90] += 25.0
+    ...     values[8:15, 120:170] += 25.0
+    ...     return Spectrogram(values, Grid(200, 64, 0.0, 1.0, 8000.0, 0.0), 16000)
+    >>> settings = SoundSegmentSettings()
+    >>> def judged(spectrogram):
+    ...     upper, lower = sorted(find_sound_segments(spectrogram, settings), key=lambda region: region.top)
+    ...     return Example(spectrogram, kept=[lower], deleted=[upper])
+    >>> segmenter = LearnedSegmenter.train([judged(recording(seed)) for seed in range(4)], settings)
+    >>> len(find_sound_segments(recording(4), settings)), len(segmenter.find(recording(4)))
+    (2, 1)
     """
 
     settings: SoundSegmentSettings
@@ -96,7 +116,19 @@ class LearnedSegmenter:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> LearnedSegmenter:
-        """Learn from examples; equal seeds give equal segmenters."""
+        """Train a segmenter.
+
+        Parameters
+        ----------
+        examples : sequence of Example
+        settings : SoundSegmentSettings, optional
+            Settings of the built-in segmenter that finds the candidates.
+        seed : int
+            The same seed gives the same segmenter.
+        progress : callable, optional
+            Called as `progress(step, of, info)` after each example; if it returns a true value, the segmenter is
+            trained on the examples so far.
+        """
         used = settings or SoundSegmentSettings()
         report = progress or (lambda step, of, info: None)
         rng = np.random.default_rng(seed)
@@ -107,16 +139,18 @@ class LearnedSegmenter:
                 break
         trees = _grow(lessons, rng, seed)
         if trees is None:
-            raise BagtagError("There is nothing to learn a segmenter from: it takes calls and what is no call.")
+            raise BagtagError(
+                "A segmenter needs examples of calls and of other sounds; delete segments that are no calls."
+            )
         levels = _choose_levels(lessons, rng, seed)
         return cls(used, trees, levels, _pixel(examples[0].spectrogram.grid))
 
     def find(self, spectrogram: Spectrogram, settings: SoundSegmentSettings | None = None) -> list[Region]:
-        """Segments from left to right."""
+        """Return the segments of a spectrogram, from left to right."""
         self._check(spectrogram.grid)
         regions, faint = _candidates(spectrogram, settings or self.settings)
         view = PixelView(spectrogram)
-        likely = _likeliness(self.trees, *_pixels_of(view, regions), len(regions))
+        likely = _mean_probability(self.trees, *_pixels_of(view, regions), len(regions))
         kept = likely >= np.where(faint, self.levels[1], self.levels[0])
         found = [region for region, ok in zip(regions, kept) if ok]
         return sorted(found, key=lambda region: (region.left, region.top))
@@ -125,14 +159,14 @@ class LearnedSegmenter:
         for mine, theirs in zip(self.pixel, _pixel(grid)):
             if not 1 / _OTHER_RESOLUTION < mine / theirs < _OTHER_RESOLUTION:
                 raise BagtagError(
-                    "The segmenter was learnt on spectrograms with another window or hop; learn it again, "
-                    "or use the built-in way."
+                    "The segmenter was learned on spectrograms with another window or hop; learn it again, "
+                    "or use the built-in segmenter."
                 )
 
     # files
 
     def save(self, path: str | Path) -> None:
-        """Write one `.npz` file of arrays and JSON; it appears whole or not at all."""
+        """Write one `.npz` file of arrays and JSON, which appears complete or not at all."""
         header = {
             "format": _FORMAT,
             "settings": self.settings.to_dict(),
@@ -145,13 +179,13 @@ class LearnedSegmenter:
 
     @classmethod
     def load(cls, path: str | Path) -> LearnedSegmenter:
-        """Read what `save` wrote."""
+        """Read a segmenter that `save` wrote."""
         path = Path(path)
         try:
             arrays = read_arrays(path, most_bytes=_MOST_BYTES)
             header = json.loads(arrays["header"].tobytes())
             trees = {name: arrays[name] for name in _TREES}
-            if header["format"] != _FORMAT or not _sound_trees(trees):
+            if header["format"] != _FORMAT or not _are_valid_trees(trees):
                 raise ValueError("format")
             settings = SoundSegmentSettings.from_dict(header["settings"])
             ordinary, faint = (float(level) for level in header["levels"])
@@ -159,11 +193,11 @@ class LearnedSegmenter:
             return cls(settings, trees, (ordinary, faint), (seconds, hertz))
         except FileNotFoundError:
             raise BagtagError(
-                f"There is no learned segmenter {path}; learn it again, or use the built-in way."
+                f"There is no learned segmenter {path}; learn it again, or use the built-in segmenter."
             ) from None
         except _NOT_WHOLE as error:
             raise BagtagError(
-                f"{path} is not a whole learned segmenter; learn it again, or use the built-in way."
+                f"{path} is not a complete learned segmenter; learn it again, or use the built-in segmenter."
             ) from error
 
 
@@ -179,7 +213,7 @@ def warm() -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Lesson:
-    """What one example teaches: features of pixels in and outside calls, and its candidates to choose levels by."""
+    """Training data of one example: features of pixels inside and outside calls, and its candidates for the levels."""
 
     calls: NDArray[np.float32]
     others: NDArray[np.float32]
@@ -187,15 +221,15 @@ class _Lesson:
     owner: NDArray[np.int64]
     faint: NDArray[np.bool_]
     truth: NDArray[np.int8]
-    """1 for a candidate that people kept, 0 for one that is no call, -1 for one that nobody judged."""
+    """(n,) 1 for a candidate that people kept, 0 for one that is no call, -1 if that is not known."""
 
 
-def _lesson(example: Example, knobs: SoundSegmentSettings, most: int, rng: np.random.Generator) -> _Lesson:
+def _lesson(example: Example, settings: SoundSegmentSettings, most: int, rng: np.random.Generator) -> _Lesson:
     from scipy.ndimage import binary_dilation
 
     view = PixelView(example.spectrogram)
     height, width = view.contrast.shape
-    regions, faint = _candidates(example.spectrogram, knobs)
+    regions, faint = _candidates(example.spectrogram, settings)
     kept = to_labels(example.kept, height, width) > 0
     deleted = to_labels(example.deleted, height, width) > 0
     candidates = to_labels(regions, height, width) > 0
@@ -203,8 +237,8 @@ def _lesson(example: Example, knobs: SoundSegmentSettings, most: int, rng: np.ra
     none = (deleted | candidates if example.whole else deleted) & ~near
     called = kept & candidates if (kept & candidates).any() else kept
     return _Lesson(
-        view.at(*_some(called, most, rng)),
-        view.at(*_some(none, most, rng)),
+        view.at(*_sample_pixels(called, most, rng)),
+        view.at(*_sample_pixels(none, most, rng)),
         *_pixels_of(view, regions),
         faint,
         np.array([_truth(region, kept, deleted, example.whole) for region in regions], dtype=np.int8),
@@ -219,10 +253,10 @@ def _truth(region: Region, kept: NDArray[np.bool_], deleted: NDArray[np.bool_], 
     return 0 if whole or deleted[here][region.mask].mean() >= 0.5 else -1
 
 
-def _candidates(spectrogram: Spectrogram, knobs: SoundSegmentSettings) -> tuple[list[Region], NDArray[np.bool_]]:
-    """What the built-in way finds and, marked as faint, what only a higher sensitivity finds elsewhere."""
-    ordinary = find_sound_segments(spectrogram, knobs)
-    keener = replace(knobs, sensitivity=min(1.0, knobs.sensitivity + _MORE_SENSITIVE))
+def _candidates(spectrogram: Spectrogram, settings: SoundSegmentSettings) -> tuple[list[Region], NDArray[np.bool_]]:
+    """Return the segments of the built-in segmenter and, marked as faint, those of a higher sensitivity elsewhere."""
+    ordinary = find_sound_segments(spectrogram, settings)
+    keener = replace(settings, sensitivity=min(1.0, settings.sensitivity + _MORE_SENSITIVE))
     taken = to_labels(ordinary, *spectrogram.values.shape) > 0
     faint = []
     for region in find_sound_segments(spectrogram, keener):
@@ -233,30 +267,30 @@ def _candidates(spectrogram: Spectrogram, knobs: SoundSegmentSettings) -> tuple[
 
 
 def _pixels_of(view: PixelView, regions: Sequence[Region]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Features of pixels of the regions, at most some hundred of each, and which region each is of."""
+    """Return features of pixels of the regions, at most some hundred per region, and the region of each pixel."""
     labels = to_labels(regions, *view.contrast.shape)
     sizes = np.bincount(labels.ravel(), minlength=len(regions) + 1)
-    stride = np.maximum(1, sizes // _PIXELS_A_CANDIDATE)
+    stride = np.maximum(1, sizes // _PIXELS_PER_CANDIDATE)
     rows, columns = np.nonzero(labels)
     chosen = (rows + columns) % stride[labels[rows, columns]] == 0
     rows, columns = rows[chosen], columns[chosen]
     return view.at(rows, columns), labels[rows, columns].astype(np.int64) - 1
 
 
-def _likeliness(
+def _mean_probability(
     trees: dict[str, NDArray[Any]], pixels: NDArray[np.float32], owner: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """(n,) mean over each candidate's pixels of how likely they are of a call."""
+    """Return (n,) the mean probability of each candidate's pixels."""
     from miml_core.segments.learned_kernels import mean_leaf
 
-    if trees["feature"].max() >= pixels.shape[1]:  # the kernel would read what lies behind the array
-        raise BagtagError("The learned segmenter asks for features that pixels do not have; learn it again.")
+    if trees["feature"].max() >= pixels.shape[1]:  # the kernel checks no index
+        raise BagtagError("The learned segmenter uses features that do not exist; learn it again.")
     likely = mean_leaf(pixels, *[trees[name] for name in _TREES])
     return np.bincount(owner, likely, minlength=n) / np.maximum(np.bincount(owner, minlength=n), 1)
 
 
 def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> tuple[float, float]:
-    """Levels that do best on judged candidates of examples that the trees have not seen, by halves."""
+    """Return the levels that are best for candidates of held-out examples, in two folds."""
     likely, truth, faint = [], [], []
     for half in (0, 1):
         trees = _grow(lessons[1 - half :: 2], rng, seed)
@@ -264,7 +298,7 @@ def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: i
             return _UNTRIED
         for lesson in lessons[half::2]:
             judged = lesson.truth >= 0
-            likely.append(_likeliness(trees, lesson.pixels, lesson.owner, len(lesson.truth))[judged])
+            likely.append(_mean_probability(trees, lesson.pixels, lesson.owner, len(lesson.truth))[judged])
             truth.append(lesson.truth[judged] == 1)
             faint.append(lesson.faint[judged])
     return _best_levels(np.concatenate(likely), np.concatenate(truth), np.concatenate(faint))
@@ -273,10 +307,10 @@ def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: i
 def _best_levels(
     likely: NDArray[np.float64], is_call: NDArray[np.bool_], is_faint: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """The best F1 over ordinary candidates; then the lowest level at which faint ones are right as often as those.
+    """Return the level of the best F1 of ordinary candidates, and the lowest at which faint ones are as often calls.
 
-    Both are left as the built-in way has them (all ordinary ones, no faint ones) unless unseen examples speak clearly
-    for a change: by a gain of `_WORTH` in F1, and by a share that chance alone would not make so high.
+    The levels stay those of the built-in segmenter (all ordinary candidates, no faint ones) unless held-out examples
+    clearly support a change: a gain of `_WORTH` in F1, and a share of calls that is unlikely to be chance.
     """
     p, true = likely[~is_faint], is_call[~is_faint]
     gains = [_f1(p >= level, true) for level in _LEVELS]
@@ -285,31 +319,31 @@ def _best_levels(
     wanted = min(_share(true[p >= ordinary]), _SURE)
     for faint in _LEVELS:
         accepted = is_call[is_faint & (likely >= faint)]
-        if len(accepted) >= _FEWEST_FAINT and _surely(accepted) >= wanted:
+        if len(accepted) >= _FEWEST_FAINT and _lower_bound(accepted) >= wanted:
             return ordinary, float(faint)
     return ordinary, _NEVER
 
 
-def _surely(true: NDArray[np.bool_]) -> float:
-    """What a share is at least, 19 times in 20 (Wilson's lower bound)."""
-    n, share, z = len(true), float(true.mean()), 1.645
-    spread = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return float((share + z**2 / (2 * n) - spread) / (1 + z**2 / n))
+def _lower_bound(true: NDArray[np.bool_]) -> float:
+    """Return the lower end of the 90 % Wilson interval of a share."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(int(true.sum()), len(true)).proportion_ci(0.9, method="wilson").low)
 
 
-def _f1(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
-    right = int(np.count_nonzero(said & true))
-    return 2 * right / max(1, int(np.count_nonzero(said)) + int(np.count_nonzero(true)))
+def _f1(predicted: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
+    right = int(np.count_nonzero(predicted & true))
+    return 2 * right / max(1, int(np.count_nonzero(predicted)) + int(np.count_nonzero(true)))
 
 
 def _share(true: NDArray[np.bool_]) -> float:
     return float(true.mean()) if len(true) else 1.0
 
 
-def _some(
+def _sample_pixels(
     wanted: NDArray[np.bool_], most: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns of at most so many of the wanted pixels, by chance."""
+    """Return rows and columns of a random sample of at most `most` of the wanted pixels."""
     places = np.flatnonzero(wanted)
     if len(places) > most:
         places = np.sort(rng.choice(places, most, replace=False))
@@ -324,7 +358,7 @@ def _rows(parts: list[NDArray[np.float32]], rng: np.random.Generator) -> NDArray
 
 
 def _grow(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> dict[str, NDArray[Any]] | None:
-    """A forest that tells calls from the rest, or None where there is only one of the two."""
+    """Return a forest that separates calls from the rest, or None if there is only one of the two."""
     from sklearn.ensemble import ExtraTreesClassifier
 
     from miml_core.threads import thread_count
@@ -346,7 +380,7 @@ def _grow(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> di
 
 
 def _arrays(grown: Sequence[Any]) -> dict[str, NDArray[Any]]:
-    """The nodes of all trees one after another."""
+    """Return the nodes of all trees, one tree after the other."""
     roots = np.cumsum([0, *(tree.node_count for tree in grown[:-1])]).astype(np.int32)
     value = np.concatenate([tree.value[:, 0, :] for tree in grown])
     return {
@@ -360,12 +394,12 @@ def _arrays(grown: Sequence[Any]) -> dict[str, NDArray[Any]]:
 
 
 def _pixel(grid: Grid) -> tuple[float, float]:
-    """Seconds a column, and hertz a row in the mean."""
+    """Return seconds per column, and mean hertz per row."""
     return (grid.right - grid.left) / grid.width, abs(grid.top - grid.bottom) / grid.height
 
 
-def _sound_trees(trees: dict[str, NDArray[Any]]) -> bool:
-    """Can a pixel walk these trees without leaving them or going round in circles?"""
+def _are_valid_trees(trees: dict[str, NDArray[Any]]) -> bool:
+    """Return whether every path through the trees stays inside the arrays and ends."""
     n = len(trees["feature"])
     if not n or any(len(trees[name]) != n for name in _TREES[1:]) or not len(trees["roots"]):
         return False

@@ -1,4 +1,4 @@
-"""Mask to polygon and back.
+"""Convert masks to polygons and back.
 
 A ring is a (k, 2) array of x, y in edge coordinates of the pixel grid: pixel (row, column) is the square from
 (column, row) to (column + 1, row + 1). Outer rings run clockwise on the screen, holes the other way, and filling
@@ -17,11 +17,18 @@ Ring = NDArray[np.float64]
 
 
 def trace(mask: NDArray[np.bool_]) -> list[Ring]:
-    """Rings of corners around all pixels of `mask`; `fill` gives the same mask back.
+    """Return rings of corners around all pixels of `mask`; `fill` returns the same mask.
 
-    On every grid line the corners, taken in order, are the ends of the straight pieces of the boundary: pairing
-    them along rows gives the horizontal pieces, along columns the vertical ones, and walking from a piece of one
-    kind to one of the other goes round a ring.
+    On every grid line the corners, in order, are the ends of the straight pieces of the boundary. Pairs along rows are
+    the horizontal pieces, pairs along columns the vertical ones, and following them alternately gives a ring.
+
+    Examples
+    --------
+    >>> (ring,) = trace(np.ones((1, 2), dtype=bool))
+    >>> ring.tolist()
+    [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
+    >>> fill([ring], 1, 3)
+    array([[ True,  True, False]])
     """
     rows, columns, twin_first = _corners(mask)
     if not len(rows):
@@ -35,9 +42,9 @@ def trace(mask: NDArray[np.bool_]) -> list[Ring]:
 
 
 def simplify(ring: Ring, tolerance: float) -> Ring:
-    """The ring with fewer points, none of the dropped ones further than `tolerance` away (Douglas and Peucker).
+    """Return the ring with fewer points; dropped ones are at most `tolerance` away (Douglas and Peucker).
 
-    A ring that would collapse is returned as it is. Plain loops: rings are short, and arrays cost more than they save.
+    A ring that would collapse is returned unchanged. Plain loops are faster than arrays, because rings are short.
     """
     if tolerance <= 0 or len(ring) <= 4:
         return ring
@@ -56,7 +63,7 @@ def simplify(ring: Ring, tolerance: float) -> Ring:
 
 
 def fill(rings: Sequence[ArrayLike], height: int, width: int) -> NDArray[np.bool_]:
-    """Mask of the pixels whose centres lie inside the rings by the even-odd rule; parts off the grid are cut off."""
+    """Return a (height, width) mask of the pixels whose centres are inside the rings by the even-odd rule."""
     inside = np.zeros((height, width + 1), dtype=np.int64)
     for ring in rings:
         points = np.asarray(ring, dtype=float).reshape(-1, 2)
@@ -66,16 +73,16 @@ def fill(rings: Sequence[ArrayLike], height: int, width: int) -> NDArray[np.bool
 
 
 def signed_area(ring: Ring) -> float:
-    """Area inside a ring, positive when it runs clockwise on the screen."""
+    """Return the area inside a ring, positive if it runs clockwise on the screen."""
     x, y = ring[:, 0], ring[:, 1]
     return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2
 
 
 def _corners(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns of the boundary's corners; a point where two pixels touch diagonally is there twice.
+    """Return rows and columns of the boundary's corners; a point where two pixels touch diagonally occurs twice.
 
     The first of such twins ends a piece from the left, the second starts one to the right. The third array sorts
-    them along their column: whether the first twin goes up or down depends on which of the two diagonals is set.
+    them along their column: the direction of the first twin depends on which of the two diagonals is set.
     """
     padded = np.pad(mask, 1).astype(np.int8)
     upper_left, upper_right = padded[:-1, :-1], padded[:-1, 1:]
@@ -93,7 +100,7 @@ def _corners(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _partners(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The other end of each corner's piece, when consecutive pairs of `order` are pieces."""
+    """Return the other end of each corner's piece, where consecutive pairs of `order` are pieces."""
     partner = np.empty(len(order), dtype=np.int64)
     partner[order[0::2]] = order[1::2]
     partner[order[1::2]] = order[0::2]
@@ -118,7 +125,7 @@ def _walks(across: list[int], down: list[int]) -> list[list[int]]:
 
 
 def _directed(corners: NDArray[np.int64], mask: NDArray[np.bool_]) -> Ring:
-    """Start at the upper left corner; clockwise when the pixel there is inside, the other way round a hole."""
+    """Return a ring from the upper left corner: clockwise if the pixel there is inside, the other way around a hole."""
     ring = corners.astype(float)
     first = int(np.lexsort((corners[:, 0], corners[:, 1]))[0])
     ring = np.roll(ring, -first, axis=0)
@@ -129,7 +136,7 @@ def _directed(corners: NDArray[np.int64], mask: NDArray[np.bool_]) -> Ring:
 
 
 def _furthest(points: list[list[float]], start: int, stop: int) -> tuple[int, float]:
-    """The point between two others that is furthest from the straight piece joining them, and its distance squared."""
+    """Return the point between two others that is furthest from the line between them, and its squared distance."""
     (x0, y0), (x1, y1) = points[start], points[stop]
     along_x, along_y = x1 - x0, y1 - y0
     length2 = along_x * along_x + along_y * along_y or 1.0
@@ -146,7 +153,7 @@ def _furthest(points: list[list[float]], start: int, stop: int) -> tuple[int, fl
 
 
 def _crossings(start: Ring, stop: Ring, height: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(row, column) of the first pixel centre right of each place where an edge crosses a row of centres."""
+    """Return (row, column) of the first pixel centre to the right of each crossing of an edge and a row of centres."""
     top, bottom = np.minimum(start[:, 1], stop[:, 1]), np.maximum(start[:, 1], stop[:, 1])
     first = np.clip(np.ceil(top - 0.5), 0, height).astype(np.int64)
     last = np.clip(np.ceil(bottom - 0.5), 0, height).astype(np.int64)

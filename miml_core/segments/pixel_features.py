@@ -1,8 +1,8 @@
-"""What a pixel of a spectrogram looks like from where it stands: the local patch statistics a pixel forest learns from.
+"""Features of single pixels of a spectrogram, from which `learned.py` grows its trees.
 
-Neal, Briggs, Raich and Fern (2011) classify each unit of a spectrogram by the patch around it and its frequency. Box
-statistics of several sizes hold most of what is in such a patch; from sums over all that lies above and to the left
-they cost the same for every size, and only the pixels that are asked for cost anything.
+Neal, Briggs, Raich and Fern (2011) classify each pixel of a spectrogram by the patch around it and its frequency. Box
+statistics of several sizes contain most of the information in such a patch; with summed-area tables they cost the same
+for every size, and are computed only for the pixels that are needed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _BACKGROUND, _LOUD = 0.4, 0.95
 
 
 class PixelView:
-    """The features of a spectrogram's pixels.
+    """Compute the features of a spectrogram's pixels.
 
     Attributes
     ----------
     raw : (height, width)
-        Level above the band's own background.
+        Level above the background of the band.
     contrast : (height, width)
         The same, the mean of 3 x 3 pixels.
     """
@@ -50,7 +50,7 @@ class PixelView:
         self._by_column = np.vstack([crowd, uniform_filter(crowd, (0, 9), mode="nearest")]).T.astype(np.float32)
 
     def at(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(n, d) features of the pixels at these places."""
+        """Return the (n, d) features of the pixels at these rows and columns."""
         from miml_core.segments.learned_kernels import patches
 
         local = patches(
@@ -60,7 +60,7 @@ class PixelView:
 
 
 def _summed(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(height + 1, width + 1) the sum of all that lies above and to the left."""
+    """Return the (height + 1, width + 1) sums of all values above and to the left (summed-area table)."""
     sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
     np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:, 1:])
     np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])

@@ -1,6 +1,6 @@
-"""A segment's shape: a boolean mask in a box of the bag's pixel grid, and what can be done with such shapes.
+"""Regions, the shapes of segments: boolean masks in a box of the bag's pixel grid, and operations on them.
 
-Points are x, y in edge coordinates of the grid (see `outlines`); `Grid` turns them into seconds and hertz or into
+Points are x, y in edge coordinates of the grid (see `outlines`); `Grid` converts them to seconds and hertz, or to
 pixels of the original picture.
 """
 
@@ -18,13 +18,24 @@ from miml_core.media.grid import Grid
 from miml_core.segments.cutting import cut
 from miml_core.segments.outlines import Ring, fill, simplify, trace
 
-_HEADER = struct.Struct("<BBiiII")  # version, bytes a run, top, left, height, width
+_HEADER = struct.Struct("<BBiiII")  # version, bytes per run, top, left, height, width
 _VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A mask whose upper left corner lies at (`top`, `left`) of the bag's grid; rows run downwards."""
+    """A mask whose upper left corner is at (`top`, `left`) of the bag's grid; rows run downwards.
+
+    Examples
+    --------
+    >>> region = Region(2, 3, np.array([[True, True], [True, False]]))
+    >>> region.area, region.box
+    (3, (2, 3, 4, 5))
+    >>> Region.from_bytes(region.to_bytes()).equals(region)
+    True
+    >>> [ring.tolist() for ring in region.outline()]
+    [[[3.0, 2.0], [5.0, 2.0], [5.0, 3.0], [4.0, 3.0], [4.0, 4.0], [3.0, 4.0]]]
+    """
 
     top: int
     left: int
@@ -37,25 +48,25 @@ class Region:
 
     @property
     def box(self) -> tuple[int, int, int, int]:
-        """(top, left, bottom, right), the last two just outside."""
+        """(top, left, bottom, right); the last two are just outside."""
         return self.top, self.left, self.top + self.mask.shape[0], self.left + self.mask.shape[1]
 
     def outline(self, tolerance: float = 0.0) -> list[Ring]:
-        """Rings of x, y points around the mask, holes included, the widest first.
+        """Return rings of x, y points around the mask and its holes, the largest first.
 
-        With `tolerance` 0 every corner is there and `from_polygon` gives the same region back; above that, points
-        closer than `tolerance` pixels to the simpler line are left out (1 turns staircases into slopes).
+        With `tolerance` 0 every corner is included and `from_polygon` returns the same region; otherwise points closer
+        than `tolerance` pixels to the simplified line are left out (1 turns staircases into slopes).
         """
         corner = np.array([self.left, self.top], dtype=float)
         rings = [simplify(ring, tolerance) + corner for ring in trace(self.mask)]
         return sorted(rings, key=lambda ring: -float(np.prod(np.ptp(ring, axis=0))))
 
     def equals(self, other: Region) -> bool:
-        """Whether both hold the same pixels."""
+        """Return whether both regions have the same pixels."""
         return self.area == other.area == overlap(self, other)
 
     def within(self, box: tuple[int, int, int, int]) -> NDArray[np.bool_]:
-        """The mask as seen in another (top, left, bottom, right) box."""
+        """Return the part of the mask in another (top, left, bottom, right) box."""
         top, left, bottom, right = box
         seen = np.zeros((bottom - top, right - left), dtype=bool)
         shared = _shared(self.box, box)
@@ -64,7 +75,7 @@ class Region:
         return seen
 
     def to_bytes(self) -> bytes:
-        """A small header, then run lengths along the rows, outside and inside by turns, outside first."""
+        """Return a small header and run lengths along the rows, alternately outside and inside, outside first."""
         flat = self.mask.ravel()
         changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
         starts = [0, 0] if flat[:1].any() else [0]
@@ -75,9 +86,9 @@ class Region:
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> Region:
-        """The region that `to_bytes` stored."""
+        """Return the region that `to_bytes` stored."""
         if len(stored) < _HEADER.size or stored[0] != _VERSION:
-            raise BagtagError("A stored segment cannot be read: it was made by another version, or is damaged.")
+            raise BagtagError("A stored segment cannot be read: it is damaged, or of another version of Bagtag.")
         _, size, top, left, height, width = _HEADER.unpack_from(stored)
         runs = np.frombuffer(stored, dtype=f"<u{size}", offset=_HEADER.size).astype(np.int64)
         if runs.sum() != height * width:
@@ -86,7 +97,7 @@ class Region:
 
 
 def from_mask(mask: NDArray[np.bool_], top: int = 0, left: int = 0) -> Region | None:
-    """The region of a mask that starts at (`top`, `left`), cropped to its smallest box; None when it is empty."""
+    """Return the region of a mask that starts at (`top`, `left`), cropped to its pixels; None if it has none."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not len(rows):
         return None
@@ -95,7 +106,7 @@ def from_mask(mask: NDArray[np.bool_], top: int = 0, left: int = 0) -> Region | 
 
 
 def from_labels(labels: NDArray[np.integer]) -> list[Region]:
-    """One region for each number from 1 up that occurs in a label map, in order; 0 is no region."""
+    """Return one region per number above 0 that occurs in a label map, in order."""
     from scipy.ndimage import find_objects
 
     boxes = enumerate(find_objects(labels), start=1)
@@ -103,7 +114,17 @@ def from_labels(labels: NDArray[np.integer]) -> list[Region]:
 
 
 def to_labels(regions: Sequence[Region], height: int, width: int) -> NDArray[np.int32]:
-    """Label map with number i + 1 on the pixels of region i (a later region covers an earlier one), 0 elsewhere."""
+    """Return a label map with i + 1 on the pixels of region i (a later region covers an earlier one), else 0.
+
+    Examples
+    --------
+    >>> labels = to_labels([Region(0, 1, np.ones((2, 2), dtype=bool))], 2, 4)
+    >>> labels
+    array([[0, 1, 1, 0],
+           [0, 1, 1, 0]], dtype=int32)
+    >>> [region.box for region in from_labels(labels)]
+    [(0, 1, 2, 3)]
+    """
     labels = np.zeros((height, width), dtype=np.int32)
     for number, region in enumerate(regions, start=1):
         shared = _shared(region.box, (0, 0, height, width))
@@ -113,7 +134,13 @@ def to_labels(regions: Sequence[Region], height: int, width: int) -> NDArray[np.
 
 
 def from_polygon(rings: Sequence[ArrayLike], height: int, width: int) -> Region:
-    """The pixels of a `height` x `width` grid whose centres lie inside the rings (even-odd rule)."""
+    """Return the pixels of a `height` x `width` grid whose centres are inside the rings (even-odd rule).
+
+    Examples
+    --------
+    >>> from_polygon([[(1, 1), (4, 1), (4, 3), (1, 3)]], height=10, width=10).box
+    (1, 1, 3, 4)
+    """
     points = np.concatenate([np.asarray(ring, dtype=float).reshape(-1, 2) for ring in rings] or [np.empty((0, 2))])
     if not len(points) or not np.isfinite(points).all():
         raise BagtagError("An outline needs points, each with two numbers.")
@@ -123,12 +150,12 @@ def from_polygon(rings: Sequence[ArrayLike], height: int, width: int) -> Region:
     shifted = [np.asarray(ring, dtype=float).reshape(-1, 2) - corner for ring in rings]
     region = from_mask(fill(shifted, max(bottom - top, 0), max(right - left, 0)), top, left)
     if region is None:
-        raise BagtagError("The outline is too small, or lies outside the picture: no pixel is inside it.")
+        raise BagtagError("The outline is too small or outside the picture: no pixel is inside it. Draw it again.")
     return region
 
 
 def merge(regions: Sequence[Region]) -> Region:
-    """The union of some regions; they need not touch."""
+    """Return the union of some regions, which need not touch."""
     if not regions:
         raise BagtagError("Choose at least one segment to merge.")
     boxes = np.array([region.box for region in regions])
@@ -140,9 +167,15 @@ def merge(regions: Sequence[Region]) -> Region:
 
 
 def split(region: Region, line: ArrayLike) -> list[Region]:
-    """The parts of a region on the sides of a drawn line of x, y points; one part when the line misses it.
+    """Return the parts of a region on both sides of a line of x, y points; one part if the line misses it.
 
-    Every pixel goes to exactly one part. A line that ends inside the region is made longer at both ends.
+    Every pixel belongs to exactly one part. A line that ends inside the region is extended at both ends.
+
+    Examples
+    --------
+    >>> region = Region(0, 0, np.ones((2, 4), dtype=bool))
+    >>> [part.box for part in split(region, [(1, 0), (1, 2)])]
+    [(0, 0, 2, 1), (0, 1, 2, 4)]
     """
     points = np.asarray(line, dtype=float).reshape(-1, 2)
     if len(points) < 2 or not np.isfinite(points).all():
@@ -152,7 +185,7 @@ def split(region: Region, line: ArrayLike) -> list[Region]:
 
 
 def overlap(a: Region, b: Region) -> int:
-    """Number of pixels two regions share."""
+    """Return the number of pixels that two regions share."""
     shared = _shared(a.box, b.box)
     if shared is None:
         return 0
@@ -160,15 +193,15 @@ def overlap(a: Region, b: Region) -> int:
 
 
 def iou(a: Region, b: Region) -> float:
-    """Shared pixels over pixels of either, between 0 and 1."""
+    """Return the intersection over union of two regions, between 0 and 1."""
     shared = overlap(a, b)
     return shared / max(a.area + b.area - shared, 1)
 
 
 def resample(region: Region, grid_from: Grid, grid_to: Grid) -> Region | None:
-    """The same place of the bag on another grid: the pixels that the region covers by more than half.
+    """Return the region on another grid: the pixels of which it covers more than half.
 
-    A region thinner than the new pixels keeps those it covers most; None when it lies outside the new grid.
+    A region thinner than the new pixels has those it covers most; None if it is outside the new grid.
     """
     top, left, bottom, right = region.box
     row_edges = grid_to.row_at(grid_from.y_at(np.arange(top, bottom + 1)))
@@ -183,7 +216,7 @@ def resample(region: Region, grid_from: Grid, grid_to: Grid) -> Region | None:
 
 
 def _shares(edges: NDArray[np.float64], size: int) -> tuple[int, NDArray[np.float64]]:
-    """First new pixel met, and for each new pixel from there on which share of it each old pixel covers."""
+    """Return the first new pixel, and for each new pixel from there on the share that each old pixel covers."""
     first = int(np.clip(np.floor(edges[0]), 0, size))
     last = int(np.clip(np.ceil(edges[-1]), first, size))
     pixels = np.arange(first, last)[:, None]

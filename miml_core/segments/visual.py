@@ -1,14 +1,14 @@
-"""Finding segments of pictures: small regions of even colour, merged over their adjacency graph to a chosen number.
+"""Find segments of pictures: small regions of even colour, merged over their adjacency graph to a chosen number.
 
-The small regions are Felzenszwalb and Huttenlocher's (2004), which follow edges closely. Merging joins, step by
-step, the two neighbours a, b that lose least by it:
+The small regions are Felzenszwalb and Huttenlocher's (2004), which follow edges closely. Each step merges the two
+neighbours a, b with the least
 
     (colour difference^2 + 5 texture difference^2 + contrast along their border^2)
-        x  n_a n_b / (n_a + n_b)               what Ward's method adds up: joining large regions costs more
-        x  sqrt(min(n_a, n_b)) / border        a region much of whose border is shared joins more easily
+        x  n_a n_b / (n_a + n_b)               Ward's factor: merging large regions costs more
+        x  sqrt(min(n_a, n_b)) / border        regions that share much of their border merge more easily
 
-with means over the regions, in Lab units, and texture the mean slope of lightness. What stands beside colour was
-chosen on photographs of two sorts (fields and animals, streets) at 10, 20 and 40 segments, where they agreed.
+with means over the regions in Lab units; texture is the mean slope of lightness. The terms beside colour were chosen
+on two kinds of photographs (fields and animals, streets) at 10, 20 and 40 segments, where they agreed.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _MOST_SEGMENTS = 500
 
 @dataclass(frozen=True)
 class PictureSegmentSettings:
-    """How many segments a picture is cut into.
+    """Settings of `find_picture_segments`.
 
     Parameters
     ----------
     segments : int
-        At most this many a picture; an even picture has fewer.
+        Largest number of segments per picture; an even picture has fewer.
     working_side : int
         Larger pictures are reduced to this many pixels on the longer side before segments are found.
     """
@@ -47,10 +47,10 @@ class PictureSegmentSettings:
         if not 1 <= self.segments <= _MOST_SEGMENTS:
             raise BagtagError(f"A picture can have 1 to {_MOST_SEGMENTS} segments, not {self.segments}.")
         if not 16 <= self.working_side <= 4000:
-            raise BagtagError(f"The working size must lie between 16 and 4000 pixels, not {self.working_side}.")
+            raise BagtagError(f"The working size must be between 16 and 4000 pixels, not {self.working_side}.")
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe."""
+        """Return the settings as JSON values."""
         return asdict(self)
 
     @classmethod
@@ -59,7 +59,17 @@ class PictureSegmentSettings:
 
 
 def find_picture_segments(picture: Picture, settings: PictureSegmentSettings | None = None) -> list[Region]:
-    """Segments that cover the whole picture: each hangs together, none is a speck, none overlaps another."""
+    """Return connected segments that cover the whole picture without overlap; none is a speck.
+
+    Examples
+    --------
+    >>> from miml_core.media.grid import Grid
+    >>> pixels = np.zeros((40, 60, 3), dtype=np.uint8)
+    >>> pixels[:, 30:] = (200, 40, 40)
+    >>> picture = Picture(pixels, Grid(60, 40, 0.0, 60.0, 0.0, 40.0))
+    >>> [region.box for region in find_picture_segments(picture, PictureSegmentSettings(segments=2))]
+    [(0, 0, 40, 31), (0, 31, 40, 60)]
+    """
     settings = settings or PictureSegmentSettings()
     return from_labels(_segment_map(picture.pixels, settings.segments) + 1)
 
@@ -70,7 +80,7 @@ def warm() -> None:
 
 
 def _segment_map(pixels: NDArray[np.uint8], wanted: int) -> NDArray[np.int32]:
-    """Label map from 0."""
+    """Return a label map that starts at 0."""
     from miml_core.segments.visual_kernels import merge_regions, region_graph
 
     smooth = np.stack([blur(plane, 0.8) for plane in to_lab(pixels)])
@@ -84,7 +94,7 @@ def _segment_map(pixels: NDArray[np.uint8], wanted: int) -> NDArray[np.int32]:
 
 
 def _small_regions(smooth: NDArray[np.float32], wanted: int) -> tuple[NDArray[np.int32], int]:
-    """About eight times as many as wanted; far more, as on pure noise, are made again coarser."""
+    """Return about eight times as many regions as wanted; if there are far more, as in noise, use a coarser size."""
     from miml_core.segments.visual_kernels import oversegment
 
     typical = smooth[0].size / (8 * max(wanted, 40))

@@ -1,7 +1,10 @@
-"""Outside embeddings: the documented example runs as it stands, in a script and in a project's own processes."""
+"""Embeddings: the documented example runs as it is, in a script and in a project's own processes."""
 
 import re
+import textwrap
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,9 +30,10 @@ def nothing_registered(monkeypatch):
 
 
 def example() -> tuple[str, str]:
-    """The Python and the TOML of the documentation."""
-    blocks = re.findall(r"```(\w+)\n(.*?)```", embeddings.__doc__, flags=re.DOTALL)
-    return tuple(text for _, text in blocks)
+    """Return the Python and the TOML of the worked example in CONTRIBUTING.md."""
+    section = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text().partition("## How to add an embedding")[2]
+    python, toml = re.findall(r"```\w+\n(.*?)```", section, flags=re.DOTALL)
+    return python, textwrap.dedent(toml)
 
 
 @pytest.fixture
@@ -42,7 +46,9 @@ def rising(tmp_path):
 
 
 def test_the_documented_example_adds_its_columns(rising):
-    exec(compile(example()[0], "example", "exec"), {})
+    scope: dict[str, Any] = {}
+    exec(compile(example()[0], "example", "exec"), scope)
+    register_embedding(scope["loudness"])
     plain = InstanceSettings.for_rate(RATE)
     settings = replace(plain, embedding="thirds-1")
     before, found = sound_instances(rising, 0.5, 2.0, plain), sound_instances(rising, 0.5, 2.0, settings)
@@ -64,7 +70,7 @@ def test_an_installed_package_serves_a_project_from_the_command_line(tmp_path, m
     site = tmp_path / "site"
     offered = re.search(r"^thirds-1 = .*$", project_file, flags=re.MULTILINE).group().replace('"', "")
     (site / "my_features-1.dist-info").mkdir(parents=True)
-    (site / "my_features.py").write_text(code.replace("register_embedding(loudness)\n", ""))
+    (site / "my_features.py").write_text(code)
     (site / "my_features-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: my-features\nVersion: 1\n")
     (site / "my_features-1.dist-info" / "entry_points.txt").write_text(f"[bagtag.embeddings]\n{offered}\n")
     monkeypatch.setenv("PYTHONPATH", str(site))
@@ -102,7 +108,7 @@ def test_pictures_have_embeddings_too(tmp_path):
         (lambda clip: 1 / 0, "ZeroDivisionError"),
     ],
 )
-def test_a_wrong_embedding_is_told_of_by_name(rising, describe, sentence):
+def test_the_error_of_a_wrong_embedding_names_it(rising, describe, sentence):
     register_embedding(Embedding("odd", "sound", ("one",), describe))
     with pytest.raises(BagtagError, match=f"'odd'.*{sentence}"):
         sound_instances(rising, 0.0, 2.0, InstanceSettings(embedding="odd"))
@@ -116,9 +122,9 @@ def test_a_silent_clip_has_no_rows(tmp_path):
 
 def test_names_kinds_and_columns_are_checked():
     register_embedding(Embedding("odd", "sound", ("one",), lambda clip: None))
-    with pytest.raises(BagtagError, match="of sound, not of pictures"):
+    with pytest.raises(BagtagError, match="for sound, not for pictures"):
         find_embedding("odd", "picture")
     with pytest.raises(BagtagError, match="there are odd"):
         find_embedding("even", "sound")
-    with pytest.raises(BagtagError, match="name its columns"):
+    with pytest.raises(BagtagError, match="names of its columns"):
         register_embedding(Embedding("none", "sound", (), lambda clip: None))

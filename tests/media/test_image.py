@@ -157,7 +157,7 @@ def test_renamed_pictures_open_all_the_same(tmp_path):
 
 
 def test_missing_files_and_folders_are_refused_by_name(tmp_path):
-    with pytest.raises(BagtagError, match=r"gone\.png is not there"):
+    with pytest.raises(BagtagError, match=r"gone\.png is missing"):
         open_image(tmp_path / "gone.png")
     with pytest.raises(BagtagError, match="folder"):
         image_info(tmp_path)

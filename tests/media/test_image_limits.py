@@ -65,16 +65,20 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "strip.tif": lambda: tiff({256: SIDE, 257: SIDE, **STRIP}),
     "big.tif": lambda: tiff({256: SIDE, 257: SIDE, **STRIP}, big=True),
     "tile.tif": lambda: tiff({256: 100, 257: 100, 322: SIDE, 323: SIDE, 324: 8, 325: 20}),
-    "map.bmp": lambda: b"BM"
-    + struct.pack("<IHHI", 1000, 0, 0, 54)
-    + struct.pack("<IiiHHIIiiII", 40, SIDE, SIDE, 1, 24, 0, 0, 0, 0, 0, 0)
-    + bytes(100),
-    "map.gif": lambda: b"GIF89a"
-    + struct.pack("<HHBBB", SIDE, SIDE, 0x80, 0, 0)
-    + bytes(6)
-    + b","
-    + struct.pack("<HHHHB", 0, 0, SIDE, SIDE, 0)
-    + b"\x02\x02\x44\x01\0;",
+    "map.bmp": lambda: (
+        b"BM"
+        + struct.pack("<IHHI", 1000, 0, 0, 54)
+        + struct.pack("<IiiHHIIiiII", 40, SIDE, SIDE, 1, 24, 0, 0, 0, 0, 0, 0)
+        + bytes(100)
+    ),
+    "map.gif": lambda: (
+        b"GIF89a"
+        + struct.pack("<HHBBB", SIDE, SIDE, 0x80, 0, 0)
+        + bytes(6)
+        + b","
+        + struct.pack("<HHHHB", 0, 0, SIDE, SIDE, 0)
+        + b"\x02\x02\x44\x01\0;"
+    ),
     "map.ppm": lambda: f"P6\n{SIDE} {SIDE}\n255\n".encode() + bytes(10),
     "map.pgm": lambda: f"P5\n{SIDE} {SIDE}\n65535\n".encode() + bytes(10),
     "map.jp2": jp2_with_large_codestream,
@@ -129,7 +133,7 @@ def test_texts_that_unpack_to_megabytes_are_refused(tmp_path: Path, chunk: bytes
     content = b"Comment\0\1\0\0\0" + packed if chunk == b"iTXt" else b"Comment\0\0" + packed
     path = tmp_path / "text.png"
     path.write_bytes(png(10, 10, png_chunk(chunk, content)))
-    with pytest.raises(BagtagError, match=r"text\.png holds texts that unpack"):
+    with pytest.raises(BagtagError, match=r"text\.png contains texts that unpack"):
         image_info(path)
 
 

@@ -38,12 +38,12 @@ def flac(folder: Path, *, total: int | None = None, subtype: str = "PCM_16") -> 
 
 
 UNFINISHED: dict[str, tuple[Callable[[], bytes], str]] = {
-    "no length": (lambda: wav(0), "does not say how long it is"),
-    "length of all ones": (lambda: wav(0xFFFFFFFF), "does not say how long it is"),
-    "RF64 without length": (lambda: wav(0xFFFFFFFF, long_length=0), "does not say how long it is"),
-    "RF64 of all ones": (lambda: wav(0xFFFFFFFF, long_length=2**64 - 1), "does not say how long it is"),
-    "RF64 of 2^60 bytes": (lambda: wav(0xFFFFFFFF, long_length=2**60), "is cut short"),
-    "length of another file": (lambda: wav(2 * BYTES), "is cut short"),
+    "no length": (lambda: wav(0), "does not state its length"),
+    "length of all ones": (lambda: wav(0xFFFFFFFF), "does not state its length"),
+    "RF64 without length": (lambda: wav(0xFFFFFFFF, long_length=0), "does not state its length"),
+    "RF64 of all ones": (lambda: wav(0xFFFFFFFF, long_length=2**64 - 1), "does not state its length"),
+    "RF64 of 2^60 bytes": (lambda: wav(0xFFFFFFFF, long_length=2**60), "is truncated"),
+    "length of another file": (lambda: wav(2 * BYTES), "is truncated"),
 }
 
 
