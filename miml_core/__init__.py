@@ -1,6 +1,6 @@
-"""Bagtag's core: everything that is true without a screen.
+"""Bagtag's core: everything but the user interface.
 
-Importing it is cheap: numpy, numba, librosa and the models are loaded when first used.
+Importing it is cheap: NumPy, Numba, librosa and the models are imported when they are first used.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ __all__ = ["BACKGROUND", "UNKNOWN", "BagSet", "BagtagError", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load numpy with the first use of `BagSet`: a command that is stopped or misspelt does not wait for it."""
+    """Import NumPy when `BagSet` is first used, so that a misspelt command fails quickly."""
     if name in ("BACKGROUND", "UNKNOWN", "BagSet"):
         from miml_core import bags
 

@@ -1,4 +1,4 @@
-"""Read `.npz` files that may come from somebody else: arrays of numbers only, and no larger than the file says."""
+"""Read `.npz` files that may come from somebody else: arrays of numbers only, and no larger than stated."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _MOST_ARRAYS = 1000
 def read_arrays(path: Path, *, most_bytes: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of an `.npz` file by name.
 
-    Sizes are checked before anything is unpacked, so that a small file cannot fill the memory; nothing in it is run
-    (`allow_pickle=False`).
+    Sizes are checked before anything is unpacked, so that a small file cannot fill the memory; nothing in it is
+    executed (`allow_pickle=False`).
 
     Raises
     ------
     OSError, ValueError, zipfile.BadZipFile
-        It cannot be read, is no `.npz` file, or holds more than `most_bytes`.
+        The file cannot be read, is no `.npz` file, or has more than `most_bytes`.
     """
     with zipfile.ZipFile(path) as packed:
         members = packed.infolist()
@@ -35,7 +35,7 @@ def read_arrays(path: Path, *, most_bytes: int) -> dict[str, NDArray[Any]]:
 
 
 def _check_size(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Refuse an array that claims to have more numbers than there are in the file: NumPy would make room for them."""
+    """Refuse an array that states more numbers than the file has: NumPy would allocate them."""
     with packed.open(member) as file:
         version = npy.read_magic(file)
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)

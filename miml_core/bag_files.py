@@ -27,7 +27,7 @@ def read_npz(path: Path) -> Arrays:
     if len(bag_id) != len(X):
         raise BagtagError(f"{path}: there are {len(X)} segments but {len(bag_id)} bag ids.")
     if (np.diff(bag_id) < 0).any() or (len(bag_id) and (bag_id[0] < 0 or bag_id[-1] >= n_bags)):
-        raise BagtagError(f"{path}: bag ids must be sorted and lie between 0 and {n_bags - 1}.")
+        raise BagtagError(f"{path}: bag ids must be sorted and between 0 and {n_bags - 1}.")
     offsets = np.searchsorted(bag_id, np.arange(n_bags + 1))
     return X.astype(np.float64), offsets, np.where(matrix > 0, 1, -1).astype(np.int8), classes
 
@@ -106,7 +106,7 @@ def _read_bag(path: Path, name: str, bag: str, n_features: int) -> NDArray[np.fl
     try:
         values = np.array([[float(cell) for cell in row.split(",")] for row in bag.split("\\n") if row.strip()])
     except ValueError as error:
-        raise BagtagError(f"{path}: bag {name!r} holds something that is not a number ({error}).") from None
+        raise BagtagError(f"{path}: bag {name!r} contains something that is not a number ({error}).") from None
     if values.ndim != 2 or values.shape[1] != n_features:
         raise BagtagError(f"{path}: bag {name!r} does not have {n_features} numbers in every row.")
     return values

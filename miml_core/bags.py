@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.errors import BagtagError
 
 UNKNOWN = -1
-"""Label of a segment that nobody has labelled."""
+"""Label of a segment without a label."""
 
 BACKGROUND = -2
 """Label of a segment that a person labelled as none of the classes."""
@@ -39,7 +39,7 @@ class BagSet:
     names : sequence of B str, optional
         Names of the bags in messages; "bag 7" if not given.
     allow_missing : bool
-        Whether NaN may stand for a feature that was not measured; only models with `handles_missing` take such bags.
+        Whether features may be NaN if they were not measured; only models with `handles_missing` accept such bags.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class BagSet:
             warnings.warn("The parameter 'seed' is now called 'random_state'.", DeprecationWarning, stacklevel=2)
             random_state = seed
         if not 0 < train_share < 1:
-            raise BagtagError(f"The training share must lie between 0 and 1, not {train_share}.")
+            raise BagtagError(f"The training share must be between 0 and 1, not {train_share}.")
         order = np.random.default_rng(random_state).permutation(self.n_bags)
         n_train = min(max(1, round(train_share * self.n_bags)), self.n_bags - 1)
         if n_train < 1:
@@ -242,6 +242,15 @@ class BagSet:
         """Read the `.npz` layout of the benchmarks: `X`, `bag_id`, `bag_label_matrix`, `class_names`.
 
         A tag that is not set is absent. `instance_label` is the truth for evaluation and is not loaded as labels.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> arrays = {"X": [[0.1], [0.9]], "bag_id": [0, 0], "bag_label_matrix": [[1, 0]], "class_names": ["a", "b"]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.savez(f"{folder}/bags.npz", **arrays)
+        ...     BagSet.from_npz(f"{folder}/bags.npz").tags
+        array([[ 1, -1]], dtype=int8)
         """
         from miml_core.bag_files import read_npz
 

@@ -1,4 +1,4 @@
-"""The one exception meant for people."""
+"""The exception whose message is shown to users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def printable(text: str | os.PathLike[str]) -> str:
-    """Return text that can be stored and shown: a file name that is not valid UTF-8 has its odd bytes as `\\xff`.
+    """Return text that can be stored and shown: invalid UTF-8 bytes of a file name are written as `\\xff`.
 
     >>> printable("caf\\udce9.wav")
     'caf\\\\xe9.wav'
@@ -18,7 +18,7 @@ def printable(text: str | os.PathLike[str]) -> str:
 
 
 class BagtagError(ValueError):
-    """Something a person can act on: its message is a sentence naming the file or the bag and what to do."""
+    """An error that the user can correct: its message names the file or bag, and what to do."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(printable(one) if isinstance(one, str) else one for one in args))

@@ -1,4 +1,4 @@
-"""A lock between processes that ends with the process that holds it, however that ends."""
+"""A lock between processes that is released when its process ends, in whatever way."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Locked(BagtagError):
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is made if need be and stays; raises `Locked` when somebody else holds it."""
+    """Hold the lock of a file, which is created if needed and not removed; raises `Locked` if it is held already."""
     with path.open("a+b") as file:
         try:
             _lock(file)
         except OSError as error:
-            raise Locked(f"{str(path)!r} is in use by another Bagtag.") from error
+            raise Locked(f"{str(path)!r} is in use by another Bagtag process.") from error
         yield
 
 

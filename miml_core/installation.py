@@ -1,8 +1,8 @@
-"""What this installation of Bagtag remembers about its own user, outside of all projects.
+"""Record what the user of this computer allowed, outside of all projects.
 
-A project may come from somebody else, so nothing in its folder can say what is allowed on this computer. The folders a
-user chose, the files an export wrote and the jobs that wait are therefore recorded here, in one small SQLite file of
-the user's state folder, by the place of the project.
+A project may come from somebody else, so nothing in its folder decides what is allowed on this computer. The folders
+that the user chose, the files that exports wrote and the queued jobs are therefore recorded here, by the path of the
+project, in a small SQLite database in the user's state folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS workers (
 
 @dataclass(frozen=True)
 class Worker:
-    """The process of a running job: a process number is used again, the time it was started at tells two apart."""
+    """The process of a running job; its start time distinguishes processes with the same number."""
 
     host: str
     pid: int
@@ -45,19 +45,19 @@ class Worker:
 
 @dataclass(frozen=True)
 class OwnJob:
-    """A job that the user asked for here and that has not ended yet."""
+    """A job that the user started on this computer and that has not ended."""
 
     kind: str
     params: str
     worker: Worker | None
 
     def is_same(self, kind: str, params: dict[str, Any]) -> bool:
-        """Return whether this is the job that was asked for, with exactly these parameters."""
+        """Return whether the job has this kind and exactly these parameters."""
         return (self.kind, self.params) == (kind, _canonical(params))
 
 
 def state_folder() -> Path:
-    """Return the folder of this installation's own state: `BAGTAG_STATE`, or the system's place for such files."""
+    """Return the folder for the state of this installation: `BAGTAG_STATE`, or the system's default."""
     return Path(os.environ.get("BAGTAG_STATE") or user_state_path("bagtag", appauthor=False))
 
 
@@ -67,8 +67,8 @@ def state_folder() -> Path:
 def allow_folder(project: Path, folder: Path, purpose: Purpose) -> None:
     """Record that the user chose `folder` for reading media of, or writing exports of, the project in `project`.
 
-    A folder of media is also recorded as it was written, links not resolved: whether a path of a foreign project lies
-    in it must be decided without looking at that path.
+    A folder of media is also recorded without resolving links, because a path of a foreign project is compared with it
+    without accessing that path.
     """
     places = {_place(folder)}
     if purpose == "media":
@@ -81,7 +81,7 @@ def allow_folder(project: Path, folder: Path, purpose: Purpose) -> None:
 
 
 def allowed_folders(project: Path, purpose: Purpose) -> list[Path]:
-    """Return the folders the user chose for a project, links resolved (those of media also as they were written)."""
+    """Return the folders the user chose for a project, with links resolved (those of media also unresolved)."""
     with _database() as connection:
         found = connection.execute(
             "SELECT folder FROM folders WHERE project = ? AND purpose = ? ORDER BY folder", (_place(project), purpose)
@@ -100,7 +100,7 @@ def record_exports(project: Path, files: Iterable[Path]) -> None:
 
 
 def is_own_export(project: Path, file: Path) -> bool:
-    """Return whether an export of the project wrote the file as it is now: same place, size and time of change."""
+    """Return whether an export of the project wrote the file and it is unchanged: same path, size and time."""
     try:
         facts = file.stat()
     except OSError:
@@ -114,9 +114,9 @@ def is_own_export(project: Path, file: Path) -> bool:
 
 
 def recorded_sizes(project: Path, files: Iterable[str]) -> dict[str, int]:
-    """Return those of the files that exports of the project wrote, each with its size then.
+    """Return the files among `files` that exports of the project wrote, with their sizes at that time.
 
-    No file is looked at: full paths are compared with the recorded places as they are spelled.
+    No file is accessed: full paths are compared with the recorded ones as text.
     """
     asked, place = [os.fsencode(file) for file in files], _place(project)
     found: dict[str, int] = {}
@@ -128,24 +128,24 @@ def recorded_sizes(project: Path, files: Iterable[str]) -> dict[str, int]:
     return found
 
 
-# waiting jobs
+# queued jobs
 
 
 def record_job(project: Path, job_id: int, kind: str, params: dict[str, Any]) -> None:
-    """Record that the user asked for a job, so that it may start."""
+    """Record that the user started a job, so that a worker may run it."""
     row = (_place(project), job_id, kind, _canonical(params))
     with _database() as connection:
         connection.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", row)
 
 
 def is_own_job(project: Path, job_id: int, kind: str, params: dict[str, Any]) -> bool:
-    """Return whether the user asked, here, for exactly this job, and it has not ended yet."""
+    """Return whether the user started exactly this job on this computer, and it has not ended."""
     found = own_jobs(project).get(job_id)
     return found is not None and found.is_same(kind, params)
 
 
 def own_jobs(project: Path) -> dict[int, OwnJob]:
-    """Return the jobs that the user asked for in the project at this place and that have not ended yet, by number."""
+    """Return the jobs by number that the user started in the project at this path and that have not ended."""
     with _database() as connection:
         found = connection.execute(
             "SELECT job_id, kind, params, host, pid, started FROM jobs LEFT JOIN workers USING (project, job_id) "
@@ -159,7 +159,7 @@ def own_jobs(project: Path) -> dict[int, OwnJob]:
 
 
 def record_worker(project: Path, job_id: int, worker: Worker) -> None:
-    """Record the process that does a job of ours; nothing when the job has ended meanwhile."""
+    """Record the process that runs a job; does nothing if the job has ended meanwhile."""
     place = _place(project)
     with _database() as connection:
         connection.execute(
@@ -169,14 +169,14 @@ def record_worker(project: Path, job_id: int, worker: Worker) -> None:
 
 
 def forget_job(project: Path, job_id: int) -> None:
-    """Forget a job that ended or was cancelled: it may not start a second time."""
+    """Remove the record of a job that ended or was cancelled, so that it cannot start again."""
     with _database() as connection:
         for table in ("jobs", "workers"):
             connection.execute(f"DELETE FROM {table} WHERE project = ? AND job_id = ?", (_place(project), job_id))
 
 
 def _place(path: Path) -> bytes:
-    """One spelling per place, as bytes: a file name need not be valid text."""
+    """Return the resolved path as bytes: a file name need not be valid text."""
     return os.fsencode(path.resolve())
 
 
@@ -185,13 +185,13 @@ def _path(place: bytes) -> Path:
 
 
 def _canonical(params: dict[str, Any]) -> str:
-    """The same text before and after the parameters were stored as JSON."""
+    """Return the parameters as text that is the same before and after they are stored as JSON."""
     return json.dumps(json.loads(json.dumps(params)), sort_keys=True)
 
 
 @contextmanager
 def _database() -> Iterator[sqlite3.Connection]:
-    """One transaction."""
+    """Open the database for one transaction."""
     folder = state_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -200,6 +200,6 @@ def _database() -> Iterator[sqlite3.Connection]:
             yield connection
     except (OSError, sqlite3.Error) as error:
         raise BagtagError(
-            f"Bagtag's own notes in {str(folder)!r} cannot be read or written: {error}. Make the folder writable, or "
-            "set BAGTAG_STATE to another one."
+            f"The settings of Bagtag in {str(folder)!r} cannot be read or written: {error}. Make the folder writable, "
+            "or set BAGTAG_STATE to another one."
         ) from error

@@ -1,4 +1,4 @@
-"""One window of a file becomes segments with features: what a job runs for every bag."""
+"""Compute the segments and features of one bag: a window of a sound file, or a picture."""
 
 from __future__ import annotations
 
@@ -28,27 +28,33 @@ from miml_core.segments.regions import Region, resample
 from miml_core.segments.visual import PictureSegmentSettings, find_picture_segments
 
 _SEGMENTS_MADE, _FEATURES_MADE = 1, 1
-"""Raised when the same settings find other segments, or describe them otherwise, than they did: part of the keys."""
+"""Versions, part of the keys; increased if the same settings give other segments, or other features, than before."""
 
 
 @dataclass(frozen=True)
 class InstanceSettings:
-    """All that decides which segments a bag has and how they are described.
+    """All settings that the segments and features of a bag depend on.
 
     Parameters
     ----------
+    spectrogram : SpectrogramSettings
+    segments : SoundSegmentSettings
+    learned_segmenter : str, optional
+        File of a `LearnedSegmenter` that finds the segments of sound. In a project it is relative to the project's
+        folder, so that the project can be moved; `within` returns settings with the full path.
     channel : int or "mix"
-        For recordings with several channels.
-    spectrogram, segments
-        How sound becomes a picture, and segments are found on it.
-    learned_segmenter : path, optional
-        A saved `LearnedSegmenter` to find segments with; a new training is saved under a new name. A project names
-        it from its own folder, so that it can be moved; `within` makes it a path to read.
+        Channel of recordings with several channels.
     feature_set : "paper" or "extended"
     embedding : str, optional
-        Name of an outside embedding whose columns stand beside the features; see `features/embeddings.py`.
-    picture_segments
-        How segments of pictures are found; the others but the features and the embedding are for sound.
+        Name of an embedding whose columns are added to the features; see `features/embeddings.py`.
+    picture_segments : PictureSegmentSettings
+
+    Examples
+    --------
+    >>> settings = InstanceSettings.for_rate(44100)
+    >>> other = replace(settings, feature_set="paper")
+    >>> other.segment_key == settings.segment_key, other.feature_key == settings.feature_key
+    (True, False)
     """
 
     spectrogram: SpectrogramSettings = field(default_factory=SpectrogramSettings)
@@ -61,12 +67,12 @@ class InstanceSettings:
 
     @classmethod
     def for_rate(cls, rate: float) -> InstanceSettings:
-        """Defaults for the animals that a recorder with this sample rate is used for."""
+        """Return the defaults for the animals that are recorded at this sample rate."""
         return cls(SpectrogramSettings.for_rate(rate), SoundSegmentSettings.for_rate(rate))
 
     @property
     def segment_key(self) -> str:
-        """Short name of everything that found segments depend on; when it changes they are to be found again."""
+        """Hash of all settings that segments depend on; if it changes, segments are out of date."""
         return _short_hash(
             _SEGMENTS_MADE,
             self.spectrogram.analysis_dict(),
@@ -78,7 +84,7 @@ class InstanceSettings:
 
     @property
     def feature_key(self) -> str:
-        """Short name of everything that the features of a given segment depend on."""
+        """Hash of all settings that the features of a segment depend on."""
         return _short_hash(
             _FEATURES_MADE,
             self.spectrogram.analysis_dict(),
@@ -89,19 +95,19 @@ class InstanceSettings:
         )
 
     def within(self, folder: Path) -> InstanceSettings:
-        """The same settings, with the learned segmenter's file looked for in a project's folder."""
+        """Return the same settings with the learned segmenter's file in a project's folder."""
         if self.learned_segmenter is None:
             return self
         path = folder / self.learned_segmenter
         if not path.resolve().is_relative_to(folder.resolve()):
             raise BagtagError(
-                f"The settings name a learned segmenter outside of the project, {self.learned_segmenter!r}; learn it "
-                "again, or use the built-in way."
+                f"The learned segmenter {self.learned_segmenter!r} of the settings is outside of the project; learn it "
+                "again, or use the built-in segmenter."
             )
         return replace(self, learned_segmenter=str(path))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe."""
+        """Return the settings as JSON values."""
         return {
             "spectrogram": self.spectrogram.to_dict(),
             "segments": self.segments.to_dict(),
@@ -132,11 +138,12 @@ class Instances:
     Attributes
     ----------
     grid : Grid
-        What the regions' pixels mean.
+        Grid of the regions.
     regions : list of Region
-    X : (n, d)
-        One row of features a region.
-    names : d names
+    X : (n, d) float
+        One row of features per region.
+    names : list of d str
+        Names of the features.
     """
 
     grid: Grid
@@ -146,10 +153,22 @@ class Instances:
 
 
 def sound_instances(path: str | Path, start: float, end: float, settings: InstanceSettings) -> Instances:
-    """Segments, found by the settings' segmenter, and features of one window (seconds) of a sound file.
+    """Return the segments and features of one window, `start` to `end` in seconds, of a sound file.
 
-    A long window is gone through block by block, so that an hour takes no more memory than some minutes; a call that
-    lies across the edge of a block becomes two segments.
+    A long window is processed in blocks, so that memory does not grow with its length; a call across the edge of a
+    block becomes two segments.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> samples = 0.001 * np.random.default_rng(0).standard_normal(44100)
+    >>> samples[8820:17640] += 0.1 * np.hanning(8820) * np.sin(2 * np.pi * 4000 * np.arange(8820) / 44100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/dawn.wav", samples, 44100)
+    ...     instances = sound_instances(f"{folder}/dawn.wav", 0.0, 1.0, InstanceSettings.for_rate(44100))
+    >>> len(instances.regions), instances.X.shape
+    (1, (1, 61))
     """
     sound = SoundWindow.of(path, start, end, settings.spectrogram, settings.channel)
     regions: list[Region] = []
@@ -162,7 +181,7 @@ def sound_instances(path: str | Path, start: float, end: float, settings: Instan
 
 
 def find_segments(spectrogram: Spectrogram, settings: InstanceSettings) -> list[Region]:
-    """Segments of sound as the settings want them found: by the learned segmenter, if there is one."""
+    """Return the segments of a spectrogram, by the learned segmenter if the settings have one."""
     if settings.learned_segmenter is None:
         return find_sound_segments(spectrogram, settings.segments)
     path = Path(settings.learned_segmenter)
@@ -178,16 +197,22 @@ def _segmenter(path: Path, changed: int) -> LearnedSegmenter:
 def describe_regions(
     path: str | Path, start: float, end: float, grid: Grid, regions: Sequence[Region], settings: InstanceSettings
 ) -> NDArray[np.float64]:
-    """(n, d) features of given regions (drawn, edited, found with other settings) of a window of a sound file.
+    """Return the (n, d) features of given regions of a window of a sound file.
 
     Parameters
     ----------
+    path : path
+    start, end : float
+        The window in seconds.
     grid : Grid
-        The grid the regions were made on; where the settings now give another, they are carried over.
+        Grid of the regions; they are resampled if the settings give another grid.
+    regions : sequence of n Region
+        Regions that were drawn, edited, or found with other settings.
+    settings : InstanceSettings
     """
     sound = SoundWindow.of(path, start, end, settings.spectrogram, settings.channel)
     if sound.grid != grid:
-        regions = [_carried_over(region, grid, sound.grid) for region in regions]
+        regions = [_resampled(region, grid, sound.grid) for region in regions]
     owners = np.array([_block_of(region, sound.block_columns) for region in regions], dtype=np.int64)
     X = np.empty((len(regions), len(_sound_names(settings))))
     for number in np.unique(owners):
@@ -198,24 +223,24 @@ def describe_regions(
 
 
 def picture_instances(path: str | Path, settings: InstanceSettings) -> Instances:
-    """Segments and features of one picture, at the settings' working size."""
+    """Return the segments and features of one picture, at the working size of the settings."""
     picture = open_image(path, max_side=settings.picture_segments.working_side)
     regions = find_picture_segments(picture, settings.picture_segments)
-    return Instances(picture.grid, regions, *_described_picture(picture, regions, settings))
+    return Instances(picture.grid, regions, *_describe_picture(picture, regions, settings))
 
 
 def describe_picture_regions(
     path: str | Path, grid: Grid, regions: Sequence[Region], settings: InstanceSettings
 ) -> NDArray[np.float64]:
-    """(n, d) features of given regions of a picture; `grid` is the one they were made on, as in `describe_regions`."""
+    """Return the (n, d) features of given regions of a picture; `grid` is that of the regions."""
     picture = open_image(path, max_side=settings.picture_segments.working_side)
     if picture.grid != grid:
-        regions = [_carried_over(region, grid, picture.grid) for region in regions]
-    return _described_picture(picture, regions, settings)[0]
+        regions = [_resampled(region, grid, picture.grid) for region in regions]
+    return _describe_picture(picture, regions, settings)[0]
 
 
-def _carried_over(region: Region, old: Grid, new: Grid) -> Region:
-    """The region on a new grid; one that lies outside it keeps one pixel at the nearest edge."""
+def _resampled(region: Region, old: Grid, new: Grid) -> Region:
+    """Return the region on a new grid; one pixel at the nearest edge if it is outside."""
     carried = resample(region, old, new)
     if carried is not None:
         return carried
@@ -225,13 +250,13 @@ def _carried_over(region: Region, old: Grid, new: Grid) -> Region:
 
 
 def _block_of(region: Region, columns: int) -> int:
-    """Number of the block, of so many columns, that holds the middle of a region."""
+    """Return the number of the block that contains the middle of a region."""
     filled = np.flatnonzero(region.mask.any(axis=0))
     return int((region.left + filled[len(filled) // 2]) // columns)
 
 
 def _part_in(block: SoundBlock, region: Region) -> Region:
-    """The part of a region that lies in a block, on the block's own grid; one pixel at its end where there is none."""
+    """Return the part of a region in a block, on the block's grid; one pixel at its end if there is none."""
     width = block.spectrogram.grid.width
     first, last = max(block.left, region.left), min(block.left + width, region.left + region.mask.shape[1])
     mask = region.mask[:, first - region.left : max(first, last) - region.left]
@@ -254,7 +279,7 @@ def _describe_sound(block: SoundBlock, regions: Sequence[Region], settings: Inst
     return np.concatenate([X, embed(settings.embedding, clip)], axis=1)
 
 
-def _described_picture(
+def _describe_picture(
     picture: Picture, regions: Sequence[Region], settings: InstanceSettings
 ) -> tuple[NDArray[np.float64], list[str]]:
     X, names = picture_features(picture, regions, settings.feature_set), picture_feature_names(settings.feature_set)

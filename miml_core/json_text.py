@@ -1,4 +1,4 @@
-"""JSON that every program can read: no NaN, no Infinity, no numpy."""
+"""Write JSON that every program can read: no NaN, no Infinity, no NumPy types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def to_json(value: Any, *, indent: int | None = None, ascii_only: bool = False, 
         options["separators"] = (",", ":")
     try:
         return json.dumps(value, **options)
-    except (TypeError, ValueError):  # rare: going through all values takes ten times as long
+    except (TypeError, ValueError):  # rare: converting all values takes ten times as long
         return json.dumps(_plain(value), default=str, **options)
 
 

@@ -1,8 +1,8 @@
-"""Compile the numba kernels once, in the background, and tell whether that is still going on.
+"""Compile the Numba kernels once, in the background, and report the progress.
 
-Numba keeps compiled kernels on disk, beside the modules. Compiling all of them takes about a minute of one core, so the
-app does it in a process of its own after the page has opened (`compile_in_background`). Whoever needs a kernel before
-compiles just that one.
+Numba stores compiled kernels on disk, beside the modules. Compiling all of them takes about a minute of one core, so
+that the app does it in a separate process after the page has opened (`compile_in_background`). A kernel that is needed
+earlier is compiled on its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MODULES = (
     "miml_core.models.mimlfast",
     "miml_core.models.gp_probit",
 )
-"""Modules with kernels, those needed first in front; each has a function `warm` that compiles them."""
+"""Modules with kernels, in the order in which they are needed; each has a function `warm` that compiles them."""
 
 _PACKAGE = Path(__file__).parent
 _LOW_PRIORITY = 10
@@ -46,14 +46,14 @@ _LOW_PRIORITY = 10
 
 @dataclass(frozen=True)
 class Compilation:
-    """How far the compilation in the background is."""
+    """Progress of the compilation in the background."""
 
     done: int
     of: int
 
 
 def compile_all(progress: Callable[[int, int], None] | None = None) -> None:
-    """Compile every kernel and keep the machine code on disk; note that it is there."""
+    """Compile every kernel, store the machine code on disk, and record that it is complete."""
     for number, module in enumerate(MODULES):
         if progress is not None:
             progress(number, len(MODULES))
@@ -68,7 +68,7 @@ def are_ready() -> bool:
 
 
 def compile_in_background() -> None:
-    """Start a process of low priority that compiles the kernels, unless they are ready or one is at work already."""
+    """Start a process of low priority that compiles the kernels, unless they are ready."""
     if are_ready():
         return
     paths = [str(_PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -84,7 +84,7 @@ def compile_in_background() -> None:
 
 
 def work_in_background() -> None:
-    """Compile in this process, at low priority, and note the progress where `compilation` finds it."""
+    """Compile in this process, at low priority, and record the progress for `compilation`."""
     if sys.platform != "win32":
         os.nice(_LOW_PRIORITY)
     folder = installation.state_folder()
@@ -99,7 +99,7 @@ def work_in_background() -> None:
 
 
 def compilation() -> Compilation | None:
-    """Return how far the compilation in the background is; None when none is going on."""
+    """Return the progress of the compilation in the background; None if there is none."""
     if are_ready():
         return None
     with suppress(OSError, ValueError, TypeError, KeyError):
@@ -118,7 +118,7 @@ def _stamp() -> Path:
 
 @cache
 def _version() -> str:
-    """Return a short name of all that decides whether kept machine code can be used: sources, versions, processor."""
+    """Return a hash of all that the stored machine code depends on: sources, versions, processor."""
     about = (sys.version, platform.machine(), platform.processor(), version("numba"))
     digest = hashlib.sha256(repr(about).encode())
     for path in sorted(_PACKAGE.rglob("*_kernels.py")):

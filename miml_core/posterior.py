@@ -45,7 +45,7 @@ DEFAULT_LEAK = 0.01
 """Leak of the app and of the benchmarks: listeners tag calls that the segmenter misses. Models have 0 by default."""
 
 SMALL_LEAK = 1e-3
-"""Leak where none was asked for, but no bag may be impossible: held-out bags, and models that learn a ranking."""
+"""Leak if none was given, but no bag may be impossible: held-out bags, and models that learn a ranking."""
 
 HELD_OUT_NOISE = 0.02
 """Share of a uniform prior for held-out segments, which may resemble no training segment. Such a bag is then unlikely,
@@ -146,7 +146,7 @@ def bag_posterior(
 def _check_shapes(
     log_prior: NDArray[np.float64], offsets: NDArray[np.int64], tags: NDArray[np.int8], labels: NDArray[np.int64]
 ) -> None:
-    """The kernel checks no index: probabilities of a damaged model file must not lead it out of its arrays."""
+    """Check the shapes, because the kernel checks no index, and probabilities may be of a damaged model file."""
     n, columns = log_prior.shape
     n_bags, n_classes = tags.shape
     whole = len(offsets) == n_bags + 1 and offsets[0] == 0 and offsets[-1] == n and (np.diff(offsets) >= 0).all()

@@ -1,10 +1,10 @@
-"""The one place where thread counts are set.
+"""Set the number of threads of all computations.
 
-Work is spread over cores by our own numba kernels, which release the interpreter lock and take bags in turn
-(`run_in_threads`), or by processes that joblib starts with `BAGTAG_THREADS=1`. BLAS gets one thread: our matrices are
-narrow, so more of its threads gain little, and on a busy machine they wait for each other in a loop (a mixture that
-fits in 0.4 s took 9 s with two). So nothing ever multiplies. `BAGTAG_THREADS` sets how many cores one computation
-may use.
+Work is distributed over cores by our own Numba kernels, which release the interpreter lock and share the bags
+(`run_in_threads`), or by processes that joblib starts with `BAGTAG_THREADS=1`. BLAS has one thread: our matrices are
+narrow, so that more threads gain little, and on a busy machine they wait for each other actively (a mixture that is
+fitted in 0.4 s took 9 s with two). Thread counts therefore never multiply. `BAGTAG_THREADS` sets the number of cores of
+one computation.
 """
 
 import os
@@ -18,13 +18,13 @@ _BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"
 
 
 def thread_count() -> int:
-    """Number of threads any one computation may use."""
+    """Return the number of threads of one computation."""
     wanted = os.environ.get("BAGTAG_THREADS", "")
     return max(1, int(wanted)) if wanted.isdigit() else (os.cpu_count() or 1)
 
 
 def set_library_defaults() -> None:
-    """One thread for BLAS, ours for OpenMP, and threads that wait asleep; what a person has set stays as it is."""
+    """Set one thread for BLAS, ours for OpenMP, and passive waiting; variables that are already set are kept."""
     asked_for = any(variable in os.environ for variable in _BLAS_VARIABLES)
     for variable in _BLAS_VARIABLES:
         os.environ.setdefault(variable, "1")
@@ -37,7 +37,7 @@ def set_library_defaults() -> None:
 
 
 def lower_priority(by: int) -> None:
-    """Let this process run after others that want the same core; where the system knows no such thing, nothing."""
+    """Lower the priority of this process, where the system supports it."""
     if sys.platform != "win32":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, by)
@@ -49,7 +49,7 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 
 def run_in_threads(work: Callable[[int, int], None]) -> None:
-    """Call `work(share, shares)` once a thread and wait; `work` must release the interpreter lock to gain from it."""
+    """Call `work(share, shares)` once per thread and wait; `work` should release the interpreter lock."""
     shares = thread_count()
     if shares == 1:
         work(0, 1)

@@ -12,20 +12,11 @@ from streamlit.testing.v1 import AppTest
 from miml_core.errors import BagtagError
 from miml_core.project import Project
 
+CORE = Path(__file__).parent.parent / "miml_core"
 MODULES = [
-    "miml_core.bags",
-    "miml_core.evaluation.metrics",
-    "miml_core.models",
-    "miml_core.models.base",
-    "miml_core.models.baselines",
-    "miml_core.models.fit_progress",
-    "miml_core.models.gp_probit",
-    "miml_core.models.mimlfast",
-    "miml_core.models.mimm",
-    "miml_core.models.ored_lr",
-    "miml_core.models.sim",
-    "miml_core.posterior",
-    "miml_core.review.accuracy",
+    ".".join(["miml_core", *path.relative_to(CORE).with_suffix("").parts]).removesuffix(".__init__")
+    for path in sorted(CORE.rglob("*.py"))
+    if "\n    >>> " in path.read_text() or "\n>>> " in path.read_text()
 ]
 
 

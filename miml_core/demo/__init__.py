@@ -1,6 +1,6 @@
-"""The demo project: generated sounds and pictures, with nothing downloaded and nobody else's media.
+"""The demo project: generated recordings and pictures; nothing is downloaded.
 
-`make_demo` makes and opens it, `score_demo` compares what the model says with the truth that it never saw.
+`make_demo` creates and opens it, `score_demo` compares the model's labels with the truth, which training does not use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["make_demo", "score_demo"]
 
 
 def __getattr__(name: str) -> object:
-    """The generators need no project: it is imported only with the functions that do."""
+    """Import the functions that need a project when they are first used; the generators need none."""
     if name == "make_demo":
         from miml_core.demo.project import make_demo
 

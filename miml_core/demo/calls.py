@@ -1,7 +1,7 @@
-"""The invented species of the demo and how each of them calls.
+"""Generate the calls of the demo's invented species.
 
-Every call is drawn note by note: a line of frequency against time, an envelope, and the strengths of its overtones.
-The same line gives the outlines that are the truth about where the call lies.
+A call consists of notes: a frequency curve over time, an envelope, and the strengths of the overtones. The same curve
+gives the outlines that are the true extent of the call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RATE = 22_050
-"""Samples a second of the demo's recordings."""
+"""Samples per second of the demo's recordings."""
 
 Samples = NDArray[np.float64]
 Rings = list[list[tuple[float, float]]]
@@ -25,7 +25,7 @@ _MARGIN_S = 0.012
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One utterance: its sound (loudest sample about 1) and its outlines, seconds from its start and hertz."""
+    """One call: its samples (the loudest is about 1) and its outlines in seconds from its start and hertz."""
 
     samples: Samples
     outlines: Rings
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Voice:
-    """One animal of a species: what it keeps from call to call."""
+    """One animal of a species: the properties that all its calls share."""
 
     pitch: float
     tempo: float
@@ -50,7 +50,7 @@ class Species:
 
 
 def tone(frequency: Samples, strengths: Sequence[float] = (1.0,), attack: float = 0.012) -> Call:
-    """A note that follows `frequency` (hertz, one a sample), with overtones of the given strengths."""
+    """Return a note with the frequency curve `frequency` (hertz, one per sample) and overtones of these strengths."""
     phase = 2 * np.pi * np.cumsum(frequency) / RATE
     heard = [(k, strength) for k, strength in enumerate(strengths, start=1) if k * frequency.max() < 0.48 * RATE]
     samples = sum((strength * np.sin(k * phase) for k, strength in heard), np.zeros(len(frequency)))
@@ -61,20 +61,20 @@ def tone(frequency: Samples, strengths: Sequence[float] = (1.0,), attack: float 
 
 
 def hiss(rng: np.random.Generator, seconds: float, low: float, high: float, beat: float) -> Call:
-    """Noise between two frequencies, swelling `beat` times a second."""
+    """Return noise between two frequencies, modulated `beat` times per second."""
     n = round(seconds * RATE)
     spectrum = np.fft.rfft(rng.standard_normal(n))
     frequencies = np.fft.rfftfreq(n, 1 / RATE)
     edge = 250.0
     spectrum *= np.clip((frequencies - low) / edge, 0, 1) * np.clip((high - frequencies) / edge, 0, 1)
-    samples = np.fft.irfft(spectrum, n) * (0.55 + 0.45 * np.sin(2 * np.pi * beat * time_of(n)))
+    samples = np.fft.irfft(spectrum, n) * (0.55 + 0.45 * np.sin(2 * np.pi * beat * sample_times(n)))
     middle, half = (low + high) / 2, (high - low) / 2
     samples *= fade(n, 0.03) / max(np.abs(samples).max(), 1e-9)
     return Call(samples, [_ribbon(np.full(n, middle), half)])
 
 
-def in_turn(calls: Sequence[Call], gap: float) -> Call:
-    """Calls after each other, `gap` seconds of silence between them."""
+def join_calls(calls: Sequence[Call], gap: float) -> Call:
+    """Return calls one after the other, with `gap` seconds of silence between them."""
     silence = np.zeros(round(gap * RATE))
     parts, outlines, start = [], [], 0.0
     for call in calls:
@@ -85,24 +85,24 @@ def in_turn(calls: Sequence[Call], gap: float) -> Call:
 
 
 def fade(n: int, seconds: float) -> Samples:
-    """An envelope that rises and falls within `seconds`."""
+    """Return an envelope that rises and falls within `seconds`."""
     ramp = np.clip(np.minimum(np.arange(n), n - 1 - np.arange(n)) / max(seconds * RATE, 1), 0, 1)
     return np.sin(0.5 * np.pi * ramp)
 
 
-def time_of(n: int) -> Samples:
-    """Seconds of `n` samples."""
+def sample_times(n: int) -> Samples:
+    """Return the times of `n` samples in seconds."""
     return np.arange(n) / RATE
 
 
 def glide(seconds: float, *frequencies: float) -> Samples:
-    """A line through equally spaced frequencies."""
+    """Return a frequency curve through equally spaced frequencies."""
     n = round(seconds * RATE)
     return np.interp(np.linspace(0, 1, n), np.linspace(0, 1, len(frequencies)), frequencies)
 
 
 def _ribbon(frequency: Samples, half: float) -> list[tuple[float, float]]:
-    """Outline of a line of frequency as a person would draw it: `half` hertz and a moment wider on every side."""
+    """Return the outline of a frequency curve as a person would draw it: `half` hertz and a moment wider."""
     n = len(frequency)
     chosen = np.linspace(0, n - 1, max(2, n // 170)).astype(int)
     times, line = chosen / RATE, frequency[chosen]
@@ -113,18 +113,18 @@ def _ribbon(frequency: Samples, half: float) -> list[tuple[float, float]]:
 
 
 def _trill(rng: np.random.Generator, voice: Voice) -> Call:
-    """Forty notes a second on nearly one pitch, heard as a rattle."""
+    """Forty notes per second at nearly the same pitch, heard as a rattle."""
     n_notes = int(rng.integers(22, 40))
     pitch = 4300 * voice.pitch
     note = tone(glide(0.017 / voice.tempo, 1.10 * pitch, 0.92 * pitch), attack=0.004)
-    return in_turn([note] * n_notes, 0.007 / voice.tempo)
+    return join_calls([note] * n_notes, 0.007 / voice.tempo)
 
 
 def _whistle(rng: np.random.Generator, voice: Voice) -> Call:
     """One long, pure, nearly level note."""
     seconds = rng.uniform(0.45, 0.9) / voice.tempo
     line = glide(seconds, 1.0, 1.015, 0.985) * 2700 * voice.pitch
-    return tone(line * (1 + 0.006 * np.sin(2 * np.pi * 6 * time_of(len(line)))), attack=0.05)
+    return tone(line * (1 + 0.006 * np.sin(2 * np.pi * 6 * sample_times(len(line)))), attack=0.05)
 
 
 def _rising_sweep(rng: np.random.Generator, voice: Voice) -> Call:
@@ -154,13 +154,13 @@ def _chirp_series(rng: np.random.Generator, voice: Voice) -> Call:
     """Short falling chirps, well apart."""
     high = 7300 * voice.pitch
     chirp = tone(glide(0.055 / voice.tempo, high, 0.82 * high, 0.76 * high), attack=0.008)
-    return in_turn([chirp] * int(rng.integers(3, 7)), rng.uniform(0.09, 0.14) / voice.tempo)
+    return join_calls([chirp] * int(rng.integers(3, 7)), rng.uniform(0.09, 0.14) / voice.tempo)
 
 
 def _warble(rng: np.random.Generator, voice: Voice) -> Call:
     """A note whose pitch swings up and down."""
     n = round(rng.uniform(0.7, 1.2) / voice.tempo * RATE)
-    swing = np.sin(2 * np.pi * 7.0 * voice.tempo * time_of(n) + rng.uniform(0, 6.28))
+    swing = np.sin(2 * np.pi * 7.0 * voice.tempo * sample_times(n) + rng.uniform(0, 6.28))
     return tone(3500 * voice.pitch * (1 + 0.18 * swing))
 
 
@@ -168,7 +168,7 @@ def _hoot(rng: np.random.Generator, voice: Voice) -> Call:
     """Low, soft, in twos and threes."""
     pitch = 860 * voice.pitch
     hoot = tone(glide(0.26 / voice.tempo, 0.9 * pitch, pitch, 0.88 * pitch), attack=0.05)
-    return in_turn([hoot] * int(rng.integers(2, 4)), 0.2 / voice.tempo)
+    return join_calls([hoot] * int(rng.integers(2, 4)), 0.2 / voice.tempo)
 
 
 def _double_bell(rng: np.random.Generator, voice: Voice) -> Call:
@@ -193,4 +193,4 @@ SPECIES = (
     Species("Hollow hooter", "Cavicula gemens", "h", _hoot),
     Species("Doorbell finch", "Campanilla bina", "f", _double_bell),
 )
-"""None of them exists."""
+"""Invented species; none of them exists."""

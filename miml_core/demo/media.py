@@ -1,4 +1,4 @@
-"""The demo's files: recordings or pictures, their tags, the list of classes, and the truth about them."""
+"""Write the demo's files: recordings or pictures, their tags, the list of classes, and the truth."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FOLDER: dict[Kind, str] = {"sound": "recordings", "picture": "pictures"}
 TAGS_FILE, CLASSES_FILE = "tags.csv", "species.csv"
 
 _ONE_UNTAGGED_IN = 6
-"""Every sixth bag is left for the person to tag."""
+"""Every sixth bag has no tags, for the user to try."""
 
 
 @dataclass(frozen=True)
 class _Item:
-    """One file as it was made."""
+    """One generated file."""
 
     name: str
     labels: list[str]
@@ -36,9 +36,9 @@ class _Item:
 def make_media(
     folder: Path, kind: Kind, seed: int, count: int, tick: Callable[[int], None] = lambda done: None
 ) -> list[Path]:
-    """Make the demo's files in `folder`, the same bytes for the same seed; answers the recordings or pictures.
+    """Write the demo's files to `folder`, the same bytes for the same seed; return the recordings or pictures.
 
-    The truth is written last: where it is, the rest is complete.
+    The truth is written last: if it exists, the other files are complete.
     """
     place = folder / FOLDER[kind]
     place.mkdir(parents=True, exist_ok=True)
@@ -58,12 +58,12 @@ def make_media(
 
 
 def is_tagged(number: int) -> bool:
-    """Whether bag number `number` comes with its tags."""
+    """Return whether bag number `number` has tags."""
     return number % _ONE_UNTAGGED_IN != _ONE_UNTAGGED_IN - 1
 
 
 def class_list(kind: Kind) -> list[SpeciesRow]:
-    """The classes of the demo."""
+    """Return the classes of the demo."""
     if kind == "sound":
         from miml_core.demo.calls import SPECIES
 
@@ -88,7 +88,7 @@ def _make_recording(place: Path, number: int, seed: int) -> _Item:
     made = make_soundscape(number, seed)
     file = io.BytesIO()
     soundfile.write(file, made.samples, RATE, subtype="PCM_16", format="WAV")
-    (place / made.name).write_bytes(file.getvalue())  # a full disk is told by this, not by libsndfile
+    (place / made.name).write_bytes(file.getvalue())  # libsndfile does not report a full disk
     return _Item(made.name, made.labels, [Thing(event.label, event.outlines) for event in made.events])
 
 

@@ -1,4 +1,4 @@
-"""Pictures: a few surfaces side by side, with borders that no ruler drew."""
+"""Generate pictures: a few surfaces side by side, with irregular borders."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _BORDER_TOLERANCE = 0.75
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """One picture and the truth about it."""
+    """One picture and its true labels."""
 
     name: str
     pixels: NDArray[np.uint8]
     surface: NDArray[np.int64]
-    """(height, width) which of `SURFACES` each pixel shows."""
+    """(height, width) index of the surface of each pixel in `SURFACES`."""
 
     @property
     def labels(self) -> list[str]:
-        """The surfaces in it, in the order of `SURFACES`."""
+        """The surfaces in the picture, in the order of `SURFACES`."""
         return [SURFACES[index].name for index in np.unique(self.surface)]
 
     def outlines(self, label: str) -> list[list[tuple[float, float]]]:
-        """Where a surface is: rings in pixels."""
+        """Return the outlines of a surface: rings in pixels."""
         index = [surface.name for surface in SURFACES].index(label)
         rings = [simplify(ring, _BORDER_TOLERANCE) for ring in trace(self.surface == index)]
         return [[(round(float(x), 1), round(float(y), 1)) for x, y in ring] for ring in rings]
 
 
 def make_scene(number: int, seed: int) -> Scene:
-    """Picture number `number`; the same for the same number and seed, whatever else is made."""
+    """Return picture number `number`, which only depends on the number and the seed."""
     rng = np.random.default_rng([seed, number, 1])
     chosen = rng.choice(len(SURFACES), int(rng.integers(2, 6)), replace=False)
     places = _places(rng, int(rng.integers(max(4, len(chosen)), 8)))
@@ -56,7 +56,7 @@ def make_scene(number: int, seed: int) -> Scene:
 
 
 def _places(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
-    """(count, 2) rows and columns, of many tries those that keep the most distance."""
+    """Return (count, 2) rows and columns of random places at large distances."""
     places = [rng.uniform((0, 0), (HEIGHT, WIDTH))]
     while len(places) < count:
         tries = rng.uniform((0, 0), (HEIGHT, WIDTH), (12, 2))
@@ -66,7 +66,7 @@ def _places(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
 
 
 def _nearest_place(rng: np.random.Generator, places: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(height, width) the nearest place, seen through wavy glass."""
+    """Return (height, width) the nearest place of each pixel, after a random distortion."""
     rows, columns = np.mgrid[:HEIGHT, :WIDTH].astype(float)
     for amplitude, size in ((16.0, 90.0), (3.0, 14.0)):
         rows += amplitude * soft_noise(rng, HEIGHT, WIDTH, size, size)

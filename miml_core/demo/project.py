@@ -1,4 +1,4 @@
-"""The demo as a project: tagged, its segments found, a model trained, ready for review."""
+"""Create the demo project: tagged, segmented, with a trained model, ready for review."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from miml_core.project import Job, Project
 ANNOTATOR = "demo"
 _NAMES: dict[Kind, str] = {"sound": "Demo: dawn chorus", "picture": "Demo: surfaces"}
 _TRAINING: dict[Kind, dict[str, Any]] = {"sound": {}, "picture": {"params": {"background": False}}}
-"""Every part of the demo's pictures is one of its surfaces; the recordings have wind and rain that nobody tags."""
+"""The demo's pictures have no background: every part is one of the surfaces. Its recordings have wind and rain."""
 _FILLED = "demo_filled"
 _CANCEL_SECONDS = 10.0
 _STEPS = 1000
 _SHARES = {"media": (0, 450), "tags": (450, 500), "segment": (500, 750), "train": (750, 1000)}
-"""Where each stage begins and ends, in thousandths of the whole."""
+"""First and last step of each stage, of `_STEPS`."""
 
 
 def make_demo(
@@ -34,20 +34,20 @@ def make_demo(
     train: bool = True,
     count: int | None = None,
 ) -> Project:
-    """Make the demo project in `folder`, or finish one whose making was interrupted, and open it.
+    """Create the demo project in `folder`, or complete an interrupted one, and open it.
 
     Parameters
     ----------
     kind : "sound" or "picture"
     seed : int
-        The same seed gives the same bytes.
-    progress : callable
-        Called as `progress(step, of, {})`; a true answer, or an exception, stops the making, which the next call
-        takes up where it was.
+        The same seed gives the same files.
+    progress : callable, optional
+        Called as `progress(step, of, info)`; a true value, or an exception, stops the creation, which the next call
+        continues.
     train : bool
-        Also train the default model, so that there is something to review.
+        Also train the default model, so that there are predictions to review.
     count : int, optional
-        How many recordings or pictures; 60 and 40 when not given.
+        Number of recordings or pictures; 60 and 40 by default.
     """
     folder = Path(folder)
     stages = _Stages(progress)
@@ -61,9 +61,9 @@ def make_demo(
             _fill(project, folder, paths, stages)
             done = project.progress()
             if done.n_segmented < done.n_bags:
-                _do(project, "segment", {}, stages)
+                _run_job(project, "segment", {}, stages)
             if train and project.current_run() is None:
-                _do(project, "train", _TRAINING[kind], stages)
+                _run_job(project, "train", _TRAINING[kind], stages)
         except BaseException:
             project.close()
             raise
@@ -71,42 +71,42 @@ def make_demo(
 
 
 class _Stages:
-    """Turns the progress of each stage into that of the whole."""
+    """Convert the progress of each stage to that of all stages."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
 
-    def say(self, stage: str, done: int, of: int) -> None:
+    def report(self, stage: str, done: int, of: int) -> None:
         if self._progress is None:
             return
         begin, end = _SHARES[stage]
         if self._progress(round(begin + (end - begin) * min(done / max(of, 1), 1.0)), _STEPS, {}):
-            raise BagtagError("The demo is not complete: its making was stopped. Make it again to go on.")
+            raise BagtagError("The demo is not complete: its creation was stopped. Create it again to continue.")
 
 
 def _refuse_other_projects(folder: Path, kind: Kind, seed: int) -> None:
     if not Project.is_project(folder):
         return
     if not (folder / FILE_NAME).is_file():
-        raise BagtagError(f"{str(folder)!r} holds a project that is not a demo; choose another folder.")
+        raise BagtagError(f"{str(folder)!r} contains a project that is not a demo; choose another folder.")
     there = Truth.read(folder)
     if (there.kind, there.seed) != (kind, seed):
-        raise BagtagError(f"{str(folder)!r} holds the {there.kind} demo of seed {there.seed}; choose another folder.")
+        raise BagtagError(f"{str(folder)!r} contains the {there.kind} demo of seed {there.seed}; use another folder.")
 
 
 def _media(folder: Path, kind: Kind, seed: int, count: int, stages: _Stages) -> list[Path]:
-    """The recordings or pictures; those of an earlier call are taken as they are."""
+    """Return the recordings or pictures; existing ones of an earlier call are used."""
     if (folder / FILE_NAME).is_file():
         there = Truth.read(folder)
         paths = [folder / FOLDER[kind] / name for name in there.files]
         is_same = (there.kind, there.seed, len(paths)) == (kind, seed, count) and all(path.is_file() for path in paths)
         if is_same or Project.is_project(folder):
             return paths
-    return make_media(folder, kind, seed, count, lambda done: stages.say("media", done, count))
+    return make_media(folder, kind, seed, count, lambda done: stages.report("media", done, count))
 
 
 def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) -> None:
-    """Add the files, the classes and the tags, unless that is done already."""
+    """Add the files, the classes and the tags, unless the project has them already."""
     if project.get_preference(_FILLED):
         return
     project.add_media(paths)
@@ -119,17 +119,17 @@ def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) ->
         bag_id = bag_ids[row.file]
         project.set_tags(bag_id, {class_ids[name]: 1 for name in row.present}, annotator=ANNOTATOR)
         project.finish(bag_id, annotator=ANNOTATOR)
-        stages.say("tags", number + 1, len(rows))
+        stages.report("tags", number + 1, len(rows))
     project.set_preference(_FILLED, True)
 
 
-def _do(project: Project, kind: Literal["segment", "train"], params: dict[str, Any], stages: _Stages) -> None:
+def _run_job(project: Project, kind: Literal["segment", "train"], params: dict[str, Any], stages: _Stages) -> None:
     def tick(job: Job) -> None:
-        stages.say(kind, job.done, job.of)
+        stages.report(kind, job.done, job.of)
 
     left = next((job for job in project.jobs(active=True) if job.kind == kind), None)
     if left is not None and project.wait_job(left.id, tick=tick).state == "done":
-        return  # begun by a process that was killed; its worker went on
+        return  # started by a process that was killed; its worker continued
     job = project.start_job(kind, params, annotator=ANNOTATOR)
     try:
         job = project.wait_job(job.id, tick=tick)

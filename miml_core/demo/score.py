@@ -1,4 +1,4 @@
-"""How well the demo's model does, against the truth that it never saw."""
+"""Compare the labels of the demo's model with the truth, which training does not use."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from miml_core.project import Bag, Project
 
 @dataclass(frozen=True)
 class _Judged:
-    """One segment: what it is, and what was said; None stands for background."""
+    """One segment: its true label, its predicted label, and the most common tag; None is background."""
 
     true: str | None
-    said: str | None
-    by_majority: str | None
+    predicted: str | None
+    majority: str | None
 
 
 def score_demo(project: Project) -> dict[str, float]:
-    """Accuracy of the current run on the segments of all tagged bags, beside that of the commonest tag.
+    """Return the accuracy of the current run on the segments of all tagged bags, and that of the most common tag.
 
-    A segment's truth is the call or surface that fills most of it, background where there is hardly any; what the
-    model says is its likeliest label under the bag's tags. ``majority_tag`` is the accuracy of giving every segment
-    that tag of its bag which most bags have. The figures ending in ``_calls`` leave out segments that are background;
-    ``accuracy_untagged`` is that on the bags without tags.
+    A segment's truth is the call or surface that covers most of it, or background; its prediction is the most probable
+    label given the bag's tags. ``majority_tag`` is the accuracy of labelling every segment with the most common tag of
+    its bag. The figures that end in ``_calls`` leave out background segments; ``accuracy_untagged`` is the accuracy in
+    bags without tags.
     """
     truth = Truth.read(project.folder)
     names: dict[int, str | None] = {one.id: one.name for one in project.classes()} | {BACKGROUND: None}
@@ -39,11 +39,11 @@ def score_demo(project: Project) -> dict[str, float]:
     return {
         "segments": len(tagged),
         "calls": len(calls),
-        "accuracy": _share(one.said == one.true for one in tagged),
-        "accuracy_calls": _share(one.said == one.true for one in calls),
-        "majority_tag": _share(one.by_majority == one.true for one in tagged),
-        "majority_tag_calls": _share(one.by_majority == one.true for one in calls),
-        "accuracy_untagged": _share(one.said == one.true for one in untagged),
+        "accuracy": _share(one.predicted == one.true for one in tagged),
+        "accuracy_calls": _share(one.predicted == one.true for one in calls),
+        "majority_tag": _share(one.majority == one.true for one in tagged),
+        "majority_tag_calls": _share(one.majority == one.true for one in calls),
+        "accuracy_untagged": _share(one.predicted == one.true for one in untagged),
     }
 
 
@@ -59,5 +59,5 @@ def _judge(
 
 
 def _share(right: Iterator[bool]) -> float:
-    answers = list(right)
-    return sum(answers) / len(answers) if answers else float("nan")
+    values = list(right)
+    return sum(values) / len(values) if values else float("nan")

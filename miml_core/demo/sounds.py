@@ -1,4 +1,4 @@
-"""Soundscapes: ten seconds of weather with some of the invented species in it, near and far, apart and at once."""
+"""Generate recordings: ten seconds of background with calls of some invented species."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from miml_core.demo.calls import RATE, SPECIES, Call, Rings, Samples, Voice
 SECONDS = 10.0
 _LONGEST_CALL = 1.6
 _FIRST_MORNING = datetime(2025, 5, 3, 4, 30)
-_RECORDINGS_A_MORNING = 12
+_RECORDINGS_PER_MORNING = 12
 
 
 @dataclass(frozen=True)
 class Event:
-    """One call in a recording: the truth about it."""
+    """The true label, time and outline of one call in a recording."""
 
     label: str
     start_s: float
     end_s: float
     outlines: Rings
-    """Seconds from the start of the recording, and hertz."""
+    """Rings in seconds from the start of the recording and hertz."""
 
 
 @dataclass(frozen=True, eq=False)
 class Soundscape:
-    """One recording and the truth about it."""
+    """One recording and its true events."""
 
     name: str
     samples: Samples
@@ -37,13 +37,13 @@ class Soundscape:
 
     @property
     def labels(self) -> list[str]:
-        """The species in it, in the order of `SPECIES`."""
+        """The species in the recording, in the order of `SPECIES`."""
         heard = {event.label for event in self.events}
         return [species.name for species in SPECIES if species.name in heard]
 
 
 def make_soundscape(number: int, seed: int) -> Soundscape:
-    """Recording number `number`; the same for the same number and seed, whatever else is made."""
+    """Return recording number `number`, which only depends on the number and the seed."""
     rng = np.random.default_rng([seed, number])
     n = round(SECONDS * RATE)
     sound = _background(rng, n)
@@ -53,7 +53,7 @@ def make_soundscape(number: int, seed: int) -> Soundscape:
         loudness = float(np.exp(rng.uniform(np.log(0.035), np.log(0.25))))
         for slot in _moments(rng):
             call = SPECIES[index].sing(rng, voice)
-            call = Call(_from_afar(rng, call.samples), call.outlines)
+            call = Call(_with_echoes(rng, call.samples), call.outlines)
             start = min(round(slot * RATE), n - len(call.samples))
             sound[start : start + len(call.samples)] += loudness * rng.uniform(0.7, 1.2) * call.samples
             events.append(_event(SPECIES[index].name, call, start))
@@ -62,21 +62,21 @@ def make_soundscape(number: int, seed: int) -> Soundscape:
 
 
 def _moments(rng: np.random.Generator) -> list[float]:
-    """When one animal calls: one to four times, with time to breathe in between."""
+    """Return the start times of one to four calls of an animal, which do not overlap."""
     count = int(rng.integers(1, 5))
     free = np.sort(rng.uniform(0.1, SECONDS - count * _LONGEST_CALL, count))
     return [float(moment) for moment in free + _LONGEST_CALL * np.arange(count)]
 
 
 def recording_name(number: int) -> str:
-    """As a field recorder names its files: date and time, a recording every ten minutes from dawn on."""
-    morning, slot = divmod(number, _RECORDINGS_A_MORNING)
+    """Return a file name like those of field recorders: date and time, every ten minutes from dawn on."""
+    morning, slot = divmod(number, _RECORDINGS_PER_MORNING)
     moment = _FIRST_MORNING + timedelta(days=morning, minutes=10 * slot)
     return f"{moment:%Y%m%d_%H%M%S}.wav"
 
 
 def _choose_species(rng: np.random.Generator) -> list[int]:
-    """None to five of the species; the first ones are commoner than the last, and no two mornings are alike."""
+    """Return none to five species; the first ones are more common than the last."""
     weights = 1.0 / (14.0 + np.arange(len(SPECIES)))
     count = rng.choice(6, p=[0.04, 0.14, 0.26, 0.28, 0.18, 0.10])
     return [int(index) for index in rng.choice(len(SPECIES), count, replace=False, p=weights / weights.sum())]
@@ -90,8 +90,8 @@ def _background(rng: np.random.Generator, n: int) -> Samples:
     return sound
 
 
-def _from_afar(rng: np.random.Generator, samples: Samples) -> Samples:
-    """The call with the echoes of a wood behind it."""
+def _with_echoes(rng: np.random.Generator, samples: Samples) -> Samples:
+    """Return the call with the echoes of a forest."""
     tail = rng.standard_normal(RATE // 12) * np.exp(-np.arange(RATE // 12) / (RATE / 45))
     tail *= rng.uniform(0.02, 0.10) / np.sqrt((tail**2).sum())
     echo = np.concatenate([[1.0], np.zeros(RATE // 120), tail])

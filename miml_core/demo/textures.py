@@ -1,4 +1,4 @@
-"""The surfaces of the demo's pictures, each drawn from noise and lines, no two pieces alike."""
+"""Generate the surfaces of the demo's pictures from noise and lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Plane = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Surface:
-    """One class of the pictures."""
+    """One class of the demo's pictures."""
 
     name: str
     shortcut: str
@@ -23,7 +23,7 @@ class Surface:
 
 
 def soft_noise(rng: np.random.Generator, height: int, width: int, tall: float, wide: float) -> Plane:
-    """Noise whose lumps are about `tall` x `wide` pixels, of mean 0 and deviation 1."""
+    """Return noise of mean 0 and standard deviation 1, correlated over about `tall` x `wide` pixels."""
     rows, columns = np.fft.fftfreq(height)[:, None], np.fft.rfftfreq(width)[None, :]
     blur = np.exp(-19.7 * ((rows * tall / 2) ** 2 + (columns * wide / 2) ** 2))
     noise = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((height, width))) * blur, (height, width))
@@ -31,7 +31,7 @@ def soft_noise(rng: np.random.Generator, height: int, width: int, tall: float, w
 
 
 def _tinted(rng: np.random.Generator, colour: tuple[float, float, float], light: Plane) -> Colours:
-    """A colour, a little different each time, made lighter and darker by `light`."""
+    """Return a randomly varied colour, modulated by `light`."""
     tint = np.asarray(colour) * np.exp(rng.normal(0, 0.06, 3)) * np.exp(rng.normal(0, 0.08))
     return tint * (1 + light[..., None])
 

@@ -1,4 +1,4 @@
-"""What is really in the demo's recordings and pictures: a side file that learning never sees."""
+"""The true labels of the demo's recordings and pictures, in a file that training does not use."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ FILE_NAME = "truth.json"
 Outline = Sequence[Sequence[tuple[float, float]]]
 
 _CELL = {"sound": (0.005, 50.0), "picture": (1.0, 1.0)}
-"""How finely segments and truth are compared: seconds and hertz, or pixels."""
+"""Resolution at which segments and truth are compared: seconds and hertz, or pixels."""
 
 ENOUGH = 0.25
-"""A segment less of which lies inside the things of the truth is background."""
+"""A segment with a smaller share inside the true calls or surfaces is background."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Thing:
 
     @cached_property
     def boxes(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """The lower and upper corner of each ring."""
+        """Lower and upper corner of each ring."""
         return [(ring.min(axis=0), ring.max(axis=0)) for ring in self.rings]
 
     def inside(self, place: _Place, union: bool) -> NDArray[np.bool_] | None:
-        """Which cells of a place it covers; None when it is elsewhere."""
+        """Return which cells of a place it covers; None if it covers none."""
         near = [ring for ring, box in zip(self.rings, self.boxes) if place.meets(*box)]
         if not near:
             return None
@@ -70,15 +70,15 @@ class _Place:
 
 @dataclass(frozen=True)
 class Truth:
-    """All that is true about a demo."""
+    """The true labels of a demo."""
 
     kind: str
     seed: int
     files: dict[str, list[Thing]]
-    """By file name, without folders."""
+    """Calls or surfaces by file name, without folders."""
 
     def write(self, folder: Path) -> Path:
-        """Keep it as `truth.json` in the folder."""
+        """Write `truth.json` to the folder."""
         files = {
             name: [{"label": thing.label, "outlines": thing.outlines} for thing in things]
             for name, things in self.files.items()
@@ -88,7 +88,7 @@ class Truth:
 
     @classmethod
     def read(cls, folder: Path) -> Truth:
-        """The truth of the demo in `folder`."""
+        """Read the truth of the demo in `folder`."""
         path = folder / FILE_NAME
         if not path.is_file():
             raise BagtagError(f"There is no {FILE_NAME} in {str(folder)!r}: it is not a demo.")
@@ -97,7 +97,7 @@ class Truth:
         return cls(stored["kind"], stored["seed"], files)
 
     def label_of(self, file: str, outline: Outline) -> str | None:
-        """What a segment of a file really is: the label that fills most of it, None for background."""
+        """Return the label that covers most of a segment, None for background."""
         rings = [np.asarray(ring, dtype=float) for ring in outline]
         corners = np.concatenate(rings)
         place = _Place(corners.min(axis=0), corners.max(axis=0), np.asarray(_CELL[self.kind]))

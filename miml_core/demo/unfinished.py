@@ -1,7 +1,7 @@
-"""Demos that are being made, or whose making was interrupted: told from other folders by a marker file.
+"""Mark demos that are incomplete with a file in their folder.
 
-The marker is the first thing written and the last thing removed. While a process makes the demo it holds the marker's
-lock, so that two processes never make the same one.
+The marker is the first file that is written and the last that is removed. A process that creates a demo holds the lock
+of the marker, so that two processes never create the same one.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _OWN_FILES = {TAGS_FILE, CLASSES_FILE, FILE_NAME}
 
 
 def is_half_made(folder: Path) -> bool:
-    """Return whether the folder holds a demo that was not made to its end (or still is being made)."""
+    """Return whether the folder has an incomplete demo, or one that is being created."""
     return os.path.lexists(folder / MARKER)
 
 
 @contextmanager
 def making(folder: Path) -> Iterator[None]:
-    """Hold a folder while a demo is made in it; the marker stays when the block does not end well.
+    """Lock a folder while a demo is created in it; the marker stays if the block raises.
 
     Raises
     ------
     BagtagError
-        Somebody else is making a demo there, it cannot be written, or it holds files that are no demo's.
+        Another process is creating a demo there, the folder cannot be written, or it has other files.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,13 +44,15 @@ def making(folder: Path) -> Iterator[None]:
             yield
         (folder / MARKER).unlink(missing_ok=True)
     except Locked as error:
-        raise Locked(f"Another Bagtag is making a demo in {str(folder)!r}; wait until it is ready.") from error
+        raise Locked(
+            f"Another Bagtag process is creating a demo in {str(folder)!r}; wait until it is ready."
+        ) from error
     except OSError as error:
-        raise BagtagError(f"The demo could not be made in {str(folder)!r}: {error.strerror or error}.") from error
+        raise BagtagError(f"The demo could not be created in {str(folder)!r}: {error.strerror or error}.") from error
 
 
 def remove_half_made(folder: Path) -> None:
-    """Remove what the making of a demo left in a folder; nothing where there is no marker, and no file of others."""
+    """Remove the files of an incomplete demo from a folder with a marker; other files are kept."""
     if folder.is_symlink() or not is_half_made(folder):
         return
     for path in folder.iterdir():
@@ -70,7 +72,7 @@ def remove_half_made(folder: Path) -> None:
 def _refuse_other_files(folder: Path) -> None:
     others = _other_files(folder)
     if others:
-        raise BagtagError(f"{str(folder)!r} holds other files ({others[0]!r}); choose an empty or a new folder.")
+        raise BagtagError(f"{str(folder)!r} contains other files ({others[0]!r}); choose an empty or a new folder.")
 
 
 def _other_files(folder: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""The models and parameters that the names of the benchmark stand for.
+"""The models and parameters of the names in the benchmark.
 
 Parameters are the defaults, except for two that depend on the data: a background class if segments may be none of the
 classes, and a leak if a tag may be true without a segment. True labels are used by `supervised-lr` only, which is the

@@ -82,7 +82,7 @@ def _read(path: Path) -> Iterator[DataSet]:
         yield DataSet(path.stem, "tags only", bags, None)
         return
     if len(truth) != bags.n_segments or truth.max() >= bags.n_classes:
-        raise BagtagError(f"{path}: instance_label must hold one class index, or -1, for each of its segments.")
+        raise BagtagError(f"{path}: instance_label must have one class index, or -1, per segment.")
     truth = np.where(truth < 0, UNKNOWN, truth)
     known, known_truth = _labelled_only(bags, truth)
     union = _union(known, known_truth)

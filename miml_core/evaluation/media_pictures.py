@@ -1,9 +1,9 @@
 """Measure the steps from picture files to labelled segments, on folders of pictures with label maps.
 
 Pictures are cut by our segmenter, tagged with the classes of their label maps, and annotated by ORed-LR from those
-tags alone. A segment's truth is the class of most of its labelled pixels; pixels of no class are ignored. Beside it
-stand: how well the segments could be labelled at best, the tag that most pictures have (the baseline), and the same
-with the truth put in the place of each part in turn, which shows the error of that part.
+tags only. A segment's truth is the class of most of its labelled pixels; pixels of no class are ignored. Also measured
+are the best possible labels of the segments, the most common tag (the baseline), and the accuracy with one step at a
+time replaced by the truth, which shows the error of that step.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def measure_pictures(
 ) -> dict[str, dict[str, Any]]:
     """Return figures for every picture set under `data_dir`/images, by name; {} if there is none.
 
-    `jobs` is the number of processes that read pictures (-1: one a core).
+    `jobs` is the number of processes that read pictures (-1: one per core).
     """
     sets = find_picture_sets(Path(data_dir))
     total = sum(len(each.files) + _FITS for each in sets)

@@ -1,9 +1,9 @@
 """Measure sound segments on recordings with known truth, and all steps from files to labels.
 
 Recordings are cut by our segmenter with the defaults for their sample rate. Where boxes are known: how many a segment
-overlaps, how many segments overlap a box, and how many lie in one (boxes may be drawn around whole songs). Where events
-are known in time: how many are found (30 % of their time covered), how many segments are right (half of their time
-inside events), and the labels that tags alone lead to (`sound_chain.py`). All figures are shares from 0 to 1.
+overlaps, how many segments overlap a box, and how many are inside one (boxes may be drawn around whole songs). Where
+events are known in time: how many are found (30 % of their time covered), how many segments are right (half of their
+time inside events), and the labels learnt from tags only (`sound_chain.py`). All figures are shares from 0 to 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
-from miml_core.evaluation.sound_chain import N_FITS, Heard, chain_figures, hear
+from miml_core.evaluation.sound_chain import N_FITS, SegmentedRecording, chain_figures, segment_recording
 from miml_core.evaluation.sound_sets import BoxSet, EventSet, find_box_sets, find_event_sets
 from miml_core.instances import InstanceSettings, find_segments
 from miml_core.media.audio import audio_info
@@ -35,7 +35,7 @@ SAME_BOX = 0.3
 def measure_sound(data_dir: str | Path, progress: Progress | None = None, jobs: int = 1) -> dict[str, dict[str, Any]]:
     """Return figures for every set of recordings under `data_dir`/audio, by name; {} if there is none.
 
-    `jobs` is the number of processes that read recordings and fit models (-1: one a core).
+    `jobs` is the number of processes that read recordings and fit models (-1: one per core).
     """
     event_sets, box_sets = find_event_sets(Path(data_dir)), find_box_sets(Path(data_dir))
     total = sum(len(one.events) + N_FITS for one in event_sets) + sum(len(one.boxes) for one in box_sets)
@@ -92,7 +92,7 @@ def box_overlap(first: Array, second: Array) -> Array:
 
 
 def box_shared(first: Array, second: Array) -> Array:
-    """Return the (n, m) share of each first box that lies in each second one."""
+    """Return the (n, m) share of each first box that is inside each second one."""
     return np.asarray(_shared_area(first, second) / np.maximum(_area(first)[:, None], 1e-12))
 
 
@@ -118,22 +118,22 @@ def segment_boxes(path: Path) -> Array:
 
 def _event_figures(recordings: EventSet, jobs: int, step: Step) -> dict[str, Any]:
     started = time.perf_counter()
-    heard: list[Heard] = []
+    recordings_read: list[SegmentedRecording] = []
     skipped = []
     some = [(path, events) for path, events in recordings.events.items() if events]
     for _ in range(len(recordings.events) - len(some)):
         step()
-    for (path, _), found in zip(some, in_parallel(hear, *zip(*some), jobs=jobs) if some else ()):
+    for (path, _), found in zip(some, in_parallel(segment_recording, *zip(*some), jobs=jobs) if some else ()):
         step()
         if isinstance(found, str):
             skipped.append(f"{path.name}: {found}")
         else:
-            heard.append(found)
-    figures: dict[str, Any] = {"recordings": len(heard), "without_events": len(recordings.events) - len(some)}
+            recordings_read.append(found)
+    figures: dict[str, Any] = {"recordings": len(recordings_read), "without_events": len(recordings.events) - len(some)}
     figures["skipped"] = skipped
-    if heard:
-        figures |= time_agreement([one.times for one in heard], [one.events for one in heard])
-        figures |= chain_figures(heard, jobs, step)
+    if recordings_read:
+        figures |= time_agreement([one.times for one in recordings_read], [one.events for one in recordings_read])
+        figures |= chain_figures(recordings_read, jobs, step)
     return figures | {"seconds": round(time.perf_counter() - started, 1)}
 
 

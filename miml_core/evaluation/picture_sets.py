@@ -1,6 +1,6 @@
 """Read folders of pictures with label maps: segments, features, and true classes per picture.
 
-A set is a folder with `images/` and `labels/` (a grey or palette picture of the same name and size, one number a
+A set is a folder with `images/` and `labels/` (a grey or palette picture of the same name and size, one number per
 pixel) and, if wanted, `classes.json` with `{"classes": [name of number 0, ...]}`. A class called void (or
 unlabelled, or unlabeled) is no class: its pixels are not scored.
 """
@@ -102,9 +102,7 @@ def true_segments(
     return _segmented(picture, numbers, large or [largest], ("extended",))
 
 
-def _read(
-    picture_path: Path, map_path: Path, settings: PictureSegmentSettings
-) -> tuple[Picture, NDArray[np.int64]]:
+def _read(picture_path: Path, map_path: Path, settings: PictureSegmentSettings) -> tuple[Picture, NDArray[np.int64]]:
     picture = open_image(picture_path, max_side=settings.working_side)
     return picture, read_label_map(map_path, picture.grid)
 
@@ -134,4 +132,4 @@ def _number_names(folder: Path) -> list[str] | None:
     try:
         return [str(name) for name in json.loads(path.read_text())["classes"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise BagtagError(f"{path} must hold a list of names under 'classes': {error}") from error
+        raise BagtagError(f"{path} must have a list of names under 'classes': {error}") from error

@@ -1,9 +1,10 @@
-"""Measure all steps from recordings to labels learnt from tags alone, and the error that each step adds.
+"""Measure all steps from recordings to labels learnt from tags only, and the error that each step adds.
 
 Recordings are cut by our segmenter and tagged with the labels of their events; ORed-LR learns from the tags, as the app
-does it by default, and names the segments given the tags (transductive). A segment's truth is the label with which it
-shares most time; none, or 'Unknown', is background. Beside it stand the commonest of a bag's tags (the baseline), the
-same without a background class, the papers' features alone, and the same with the truth put in the place of a part.
+does it by default, and labels the segments given the tags (transductive). A segment's truth is the label with which it
+shares most time; none, or 'Unknown', is background. Also measured are the most common tag of each bag (the baseline),
+ORed-LR without a background class and with the papers' features only, and with one step at a time replaced by the
+truth.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ N_FITS = 7
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class SegmentedRecording:
     """One recording with its segments and events.
 
     Attributes
@@ -44,7 +45,7 @@ class Heard:
     X : (n, d)
         Their extended features; the papers' come first.
     events, event_X
-        Its true events, and the features of each, cut out over the whole band.
+        Its true events, and the features of each over the full band.
     """
 
     times: Array
@@ -53,7 +54,7 @@ class Heard:
     event_X: Array
 
 
-def hear(path: Path, events: Sequence[Event]) -> Heard:
+def segment_recording(path: Path, events: Sequence[Event]) -> SegmentedRecording:
     """Return the segments, features and events of a recording."""
     info = audio_info(path)
     settings = InstanceSettings.for_rate(info.rate)
@@ -65,7 +66,7 @@ def hear(path: Path, events: Sequence[Event]) -> Heard:
         left = int(np.clip(np.floor(grid.column_at(event.start)), 0, grid.width - 1))
         right = int(np.clip(np.ceil(grid.column_at(event.end)), left + 1, grid.width))
         stripes.append(Region(0, left, np.ones((grid.height, right - left), dtype=bool)))
-    return Heard(
+    return SegmentedRecording(
         np.column_stack([grid.x_at(edges[:, 1]), grid.x_at(edges[:, 3])]),
         found.X,
         events,
@@ -73,22 +74,24 @@ def hear(path: Path, events: Sequence[Event]) -> Heard:
     )
 
 
-def chain_figures(heard: Sequence[Heard], jobs: int = 1, step: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Return the accuracy of labels learnt from tags alone, also with the truth in place of each step."""
+def chain_figures(
+    recordings: Sequence[SegmentedRecording], jobs: int = 1, step: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+    """Return the accuracy of labels learnt from tags only, also with the truth in place of each step."""
     from joblib import Parallel, delayed
 
-    classes = sorted({event.label for one in heard for event in one.events} - {UNKNOWN_LABEL})
-    with_segments = [one for one in heard if len(one.X)]
+    classes = sorted({event.label for one in recordings for event in one.events} - {UNKNOWN_LABEL})
+    with_segments = [one for one in recordings if len(one.X)]
     if not classes or not with_segments:
         for _ in range(N_FITS):
             step()
-        return {"not_measured": "no segment lies in a recording with a named event"}
+        return {"not_measured": "no recording with a named event has segments"}
     ours = make_bags(with_segments, classes, [one.X for one in with_segments])
     truth = np.concatenate([segment_truth(one.times, one.events, classes) for one in with_segments])
     n_paper = len(sound_feature_names("paper"))
     paper = ours.replace(X=np.ascontiguousarray(ours.X[:, :n_paper]))
-    cut = make_bags(heard, classes, [one.event_X for one in heard])
-    cut_truth = np.concatenate([_event_truth(one.events, classes) for one in heard])
+    cut = make_bags(recordings, classes, [one.event_X for one in recordings])
+    cut_truth = np.concatenate([_event_truth(one.events, classes) for one in recordings])
     labelled = ours.replace(X=np.eye(len(classes) + 1)[truth][:, :-1])
     tasks = [
         delayed(_accuracy)(paper, truth),
@@ -131,10 +134,10 @@ def _event_truth(events: Sequence[Event], classes: list[str]) -> Labels:
     return np.array([BACKGROUND if event.label == UNKNOWN_LABEL else classes.index(event.label) for event in events])
 
 
-def make_bags(heard: Sequence[Heard], classes: list[str], X: Sequence[Array]) -> BagSet:
+def make_bags(recordings: Sequence[SegmentedRecording], classes: list[str], X: Sequence[Array]) -> BagSet:
     """Return one bag per recording, tagged with the labels of its events."""
-    tags = np.full((len(heard), len(classes)), -1)
-    for bag, one in enumerate(heard):
+    tags = np.full((len(recordings), len(classes)), -1)
+    for bag, one in enumerate(recordings):
         for event in one.events:
             if event.label != UNKNOWN_LABEL:
                 tags[bag, classes.index(event.label)] = 1

@@ -1,6 +1,9 @@
-"""One format a file, in and out, behind one interface.
+"""Read and write segments in the formats of other programs: one module per format, all with the same interface.
 
-`FORMATS` maps a format's name to it. Rows are `SegmentRow`s; whoever keeps segments turns them into rows.
+`FORMATS` has the formats by name; their rows are `SegmentRow`s.
+
+>>> list(FORMATS)
+['csv', 'raven', 'audacity', 'coco', 'label-maps']
 """
 
 from miml_core.exchange.audacity import AudacityLabels

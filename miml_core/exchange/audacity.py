@@ -1,4 +1,4 @@
-"""Audacity label tracks: one text file a recording, with the lines that hold the frequencies."""
+"""Audacity label tracks: one text file per recording, with frequencies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BACKGROUND = "(background)"
 
 
 class AudacityLabels(Format):
-    """A label is its start, its end and a text; a second line, beginning with a backslash, gives the frequencies."""
+    """A label has start, end and text; a second line that begins with a backslash has the frequencies."""
 
     name = "audacity"
     title = "Audacity labels"
@@ -23,8 +23,8 @@ class AudacityLabels(Format):
     extensions = (".txt",)
     many_files = True
     keeps = (
-        "Times and frequencies to a millionth, and the label. Audacity has no place for more: whoever saved the "
-        "labels stands for them, so they come back as confirmed by a person."
+        "Times and frequencies to a millionth, and the label. Audacity stores nothing else, so labels are read "
+        "as confirmed by a person."
     )
 
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
@@ -58,7 +58,7 @@ def _parse(name: str, content: bytes) -> list[SegmentRow]:
         elif labels:
             bands[len(labels) - 1] = _two_numbers(cells[1:], where)
         else:
-            raise BagtagError(f"{where} gives frequencies before any label.")
+            raise BagtagError(f"{where} has frequencies before any label.")
     return [_row(file, times, text, bands.get(index)) for index, (times, text) in enumerate(labels)]
 
 

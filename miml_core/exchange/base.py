@@ -1,4 +1,4 @@
-"""The interface every format keeps: rows in, files out; files in, rows out."""
+"""The interface of all formats: convert rows to files, and files to rows."""
 
 from __future__ import annotations
 
@@ -20,40 +20,61 @@ _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 class Format(ABC):
     """A file format of segments.
 
-    A format says how rows become named files (`make_files`) and how named files become rows (`parse_files`);
-    folders, zip archives and safe saving are the same for all and live here.
+    A format converts rows to named files (`make_files`) and named files to rows (`parse_files`). Folders, zip archives
+    and atomic writing are the same for all formats and are implemented here.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from miml_core.exchange import FORMATS, SegmentRow
+    >>> row = SegmentRow("dawn.wav", start_s=1.5, end_s=2.0, label="Wren", status="confirmed", said_by="person")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = FORMATS["csv"].write([row], f"{folder}/calls.csv")
+    ...     FORMATS["csv"].read(f"{folder}/calls.csv") == [row]
+    True
+    >>> FORMATS["audacity"].write_bytes([row])
+    ('dawn.wav.txt', b'1.500000\\t2.000000\\tWren\\n')
     """
 
     name: ClassVar[str]
-    """The word on the command line: `export --format NAME`."""
+    """Name on the command line: `export --format NAME`."""
     title: ClassVar[str]
-    """What a person reads in a list."""
+    """Name in menus."""
     kinds: ClassVar[tuple[Kind, ...]]
     extensions: ClassVar[tuple[str, ...]]
-    """How the files end, with the dot; the first is the one that is written."""
+    """File name extensions with the dot; the first is used for writing."""
     many_files: ClassVar[bool]
-    """True where a format is a folder of files (one a recording); False where everything goes into one file."""
+    """Whether there is one file per recording, in a folder, instead of one file for all."""
     needs_outlines: ClassVar[bool] = False
-    """Whether the rows must have outlines; without them a large project is written much sooner."""
+    """Whether the rows must have outlines; without them a large project is written much faster."""
     keeps: ClassVar[str]
-    """What comes back when the files are read again, in words."""
+    """Description of what is preserved when the files are read again."""
 
     @abstractmethod
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
-        """(name, content) of each file; a name may have folders, with forward slashes."""
+        """Yield (name, content) of each file; a name may have folders, with forward slashes."""
 
     @abstractmethod
     def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
-        """The rows that the files hold."""
+        """Return the rows of files, given as (name, content)."""
 
     def write(self, rows: Iterable[SegmentRow], target: Path | str, *, check: Check | None = None) -> list[Path]:
-        """Write the rows to `target` and return the files that were made.
+        """Write the rows to `target` and return the written files.
 
-        A format of one file writes the file `target` (or a file of its own name in the folder `target`); a format
-        of many files fills the folder `target`, or a zip archive when `target` ends in ``.zip``; when there is only
-        one recording, `target` may be its file. All files appear, or none; an older one stays until the new ones are
-        complete. `check` is called with the path of each file and raises `BagtagError` where it must not be written;
-        without it, older files are replaced.
+        Parameters
+        ----------
+        rows : iterable of SegmentRow
+        target : path
+            The file, or a folder for a file with the format's own name. A format of many files writes to the folder
+            `target`, to a zip archive if `target` ends in ``.zip``, or to the file `target` if there is only one.
+        check : callable, optional
+            Called with the path of each file; raises `BagtagError` if it must not be written. Without it, existing
+            files are replaced.
+
+        Returns
+        -------
+        list of Path
+            All files appear, or none; existing files stay until the new ones are complete.
         """
         target = Path(target)
         files = self.make_files(self._checked(rows))
@@ -64,19 +85,19 @@ class Format(ABC):
         return write_files(((_inside(target, name), content) for name, content in files), check)
 
     def is_one_file(self, target: Path) -> bool:
-        """Return whether `write` makes the one file `target`; otherwise `target` is a folder."""
+        """Return whether `write` writes the one file `target`; otherwise `target` is a folder."""
         suffix = target.suffix.lower()
         return suffix == ".zip" or (not target.is_dir() and (not self.many_files or suffix in self.extensions))
 
     def write_bytes(self, rows: Iterable[SegmentRow]) -> tuple[str, bytes]:
-        """(file name, content) to download: the one file, or a zip archive of several."""
+        """Return (file name, content) for a download: the file, or a zip archive of several files."""
         files = list(self.make_files(self._checked(rows)))
         if len(files) == 1:
             return PurePosixPath(files[0][0]).name, files[0][1]
         return f"{self.name}.zip", _zip(files)
 
     def read(self, path: Path | str) -> list[SegmentRow]:
-        """Read a file, a zip archive or a folder of files that this format wrote, or that others wrote in it."""
+        """Read a file, a zip archive or a folder of files in this format, written by Bagtag or another program."""
         path = Path(path)
         try:
             return self.parse_files(_stored_files(path, self.extensions))
@@ -88,16 +109,16 @@ class Format(ABC):
     def _only(self, files: Iterator[tuple[str, bytes]], target: Path) -> bytes:
         _, content = next(files)
         if next(files, None) is not None:
-            raise BagtagError(f"These are several files and do not fit into {str(target)!r}; name a folder or a zip.")
+            raise BagtagError(f"Several files cannot be written to {str(target)!r}; give a folder or a zip archive.")
         return content
 
     def _checked(self, rows: Iterable[SegmentRow]) -> list[SegmentRow]:
         chosen = list(rows)
         if not chosen:
-            raise BagtagError("There are no segments to export; choose others, or label some first.")
+            raise BagtagError("There are no segments to export; change the selection, or label some segments first.")
         for row in chosen:
             if row.kind not in self.kinds:
-                raise BagtagError(f"{self.title} is not for a {row.kind}: {row.file!r} cannot be written in it.")
+                raise BagtagError(f"{row.file!r} cannot be written: {self.title} does not support {row.kind} files.")
         return chosen
 
 
@@ -109,7 +130,7 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """An archive whose bytes depend on the content alone."""
+    """Return a zip archive whose bytes only depend on the content."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:

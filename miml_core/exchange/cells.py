@@ -1,7 +1,7 @@
-"""Text that goes into a table and comes back the same, and does no harm on the way.
+"""Convert text and numbers to cells of tables and back, safely for spreadsheets.
 
-A spreadsheet runs a cell that begins like a formula, whoever wrote it; file names and annotators' names come from
-anywhere. Such a cell gets an apostrophe in front, which spreadsheets take to mean "text".
+A spreadsheet evaluates a cell that begins like a formula, and names of files and annotators may come from anybody.
+Such a cell gets an apostrophe in front, which spreadsheets interpret as "text".
 """
 
 from __future__ import annotations
@@ -17,12 +17,18 @@ _ESCAPED = re.compile("%(09|0A|0D|25)")
 
 
 def neutralise(text: str) -> str:
-    """The text, with an apostrophe in front where a spreadsheet could take it for a formula."""
+    """Return the text, with an apostrophe in front if a spreadsheet could interpret it as a formula.
+
+    Examples
+    --------
+    >>> neutralise("=1+1"), restore("'=1+1"), neutralise("Wren")
+    ("'=1+1", '=1+1', 'Wren')
+    """
     return f"'{text}" if _looks_like_formula(text) else text
 
 
 def restore(cell: str) -> str:
-    """What `neutralise` was given; other texts, also those with an apostrophe of their own, are left alone."""
+    """Return the text that `neutralise` was called with; other texts with an apostrophe are unchanged."""
     return cell[1:] if cell.startswith("'") and _looks_like_formula(cell[1:]) else cell
 
 
@@ -33,18 +39,18 @@ def _looks_like_formula(text: str) -> bool:
 
 
 def on_one_line(text: str) -> str:
-    """The text as a cell of a tab-separated table that knows no quotes: tabs and line ends become %09, %0A, %0D."""
+    """Return the text as a cell of a tab-separated table without quotes: tabs and line ends become %09, %0A, %0D."""
     text = _ESCAPED.sub(r"%25\1", text)
     return neutralise("".join(_LINE_BREAKERS.get(character, character) for character in text))
 
 
 def from_one_line(cell: str) -> str:
-    """The inverse of `on_one_line`."""
+    """Return the text that `on_one_line` was called with."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), restore(cell))
 
 
 def number_text(value: float | None, decimals: int) -> str:
-    """A number in the fewest digits that keep `decimals` decimals; an empty cell for None."""
+    """Return a number with at most `decimals` decimals; an empty cell for None."""
     if value is None:
         return ""
     text = f"{value:.{decimals}f}"
@@ -52,7 +58,7 @@ def number_text(value: float | None, decimals: int) -> str:
 
 
 def parse_number(cell: str | None, where: str) -> float | None:
-    """The number in a cell (a decimal comma is understood), or None for an empty one."""
+    """Return the number in a cell, with a decimal point or comma, or None for an empty cell."""
     cell = (cell or "").strip()
     if not cell:
         return None
@@ -66,7 +72,7 @@ def parse_number(cell: str | None, where: str) -> float | None:
 
 
 def decode_text(content: bytes, name: str) -> str:
-    """The text of a file: UTF-8 or UTF-16 as spreadsheets save it, else Windows' western code page."""
+    """Decode the text of a file: UTF-8 or UTF-16 as spreadsheets save it, else Windows' western code page."""
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BagtagError(f"{name!r} is not a text file.")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -11,7 +11,7 @@ import numpy as np
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.masks import box_of, from_runs, mask_outline, row_region, row_rings, row_size, to_runs
-from miml_core.exchange.rows import Ring, SegmentRow, Speaker, Status, by_file
+from miml_core.exchange.rows import LabelSource, Ring, SegmentRow, Status, by_file
 from miml_core.segments.outlines import signed_area
 
 _BACKGROUND, _UNLABELLED = "(background)", "(unlabelled)"
@@ -19,9 +19,9 @@ _OUR_TEXTS = ("bag", "status", "said_by", "who", "run")
 
 
 class CocoJSON(Format):
-    """A segment of one ring is a polygon; one with holes or parts is run lengths, for COCO's polygons know no holes.
+    """A segment of one ring is a polygon; one with holes or parts has run lengths, as COCO's polygons have no holes.
 
-    What COCO has no field for is in `attributes`, the probability in `score`, as other tools do.
+    The probability is in `score`, and all that COCO has no field for in `attributes`, as in other tools.
     """
 
     name = "coco"
@@ -109,7 +109,7 @@ def _parse(name: str, content: bytes) -> list[SegmentRow]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, BagtagError):
             raise
-        raise BagtagError(f"{name!r} is not a COCO file that can be read: {type(error).__name__}, {error}.") from error
+        raise BagtagError(f"{name!r} cannot be read as COCO JSON ({type(error).__name__}: {error}).") from error
 
 
 def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, Any], name: str) -> SegmentRow:
@@ -118,8 +118,8 @@ def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, 
     label, score = category["name"], annotation.get("score")
     status = attributes.get("status") or _status(label, score)
     said_by = attributes.get("said_by") or ("model" if score is not None else "person" if status == "confirmed" else "")
-    if status not in get_args(Status) or said_by not in get_args(Speaker):
-        raise BagtagError(f"{where}: status {status!r} said by {said_by!r} is not known.")
+    if status not in get_args(Status) or said_by not in get_args(LabelSource):
+        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known.")
     left, top, width, height = (float(value) for value in annotation["bbox"])
     return SegmentRow(
         file=str(image["file_name"]),
@@ -132,7 +132,7 @@ def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, 
         scientific_name=category.get("scientific_name", ""),
         probability=score,
         status=cast(Status, status),
-        said_by=cast(Speaker, said_by),
+        said_by=cast(LabelSource, said_by),
         recorded_at=image.get("date_captured") or "",
         segment=attributes.get("segment"),
         **{field: attributes.get(field, "") for field in ("bag", "who", "run")},

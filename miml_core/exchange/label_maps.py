@@ -1,4 +1,4 @@
-"""Label maps: for every picture a PNG whose pixel values are classes, as semantic segmentation tools read them."""
+"""Label maps: one PNG per picture whose pixel values are classes, as semantic segmentation tools read them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _ROW_FIELDS = ("bag", "segment", "label", "scientific_name", "probability", "sai
 class LabelMaps(Format):
     """`labels/PICTURE.png` (which class), `segments/PICTURE.png` (which segment) and `classes.json` (what they mean).
 
-    Value 0 is "nothing known here"; segments said to be background have a value of their own. Where segments
-    overlap, the smaller one is on top.
+    Value 0 means that nothing is known; background segments have a value of their own. Where segments overlap, the
+    smaller one is on top.
     """
 
     name = "label-maps"
@@ -45,9 +45,9 @@ class LabelMaps(Format):
         pictures = []
         for file, unordered in by_file(rows):
             segments, segment_map = _paint(unordered)
-            said = [background if row.status == "background" else values.get(row.label, 0) for row in segments]
+            numbers = [background if row.status == "background" else values.get(row.label, 0) for row in segments]
             label_name, segment_name = (f"{folder}/{name_beside(file, '.png')}" for folder in ("labels", "segments"))
-            yield label_name, _png(np.asarray([0, *said])[segment_map], background)
+            yield label_name, _png(np.asarray([0, *numbers])[segment_map], background)
             yield segment_name, _png(segment_map, 256)
             pictures.append(_picture(segments, label_name, segment_name))
         classes = [{"value": value, "name": name} for name, value in values.items()]
@@ -57,7 +57,7 @@ class LabelMaps(Format):
     def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
         stored = dict(files)
         if _INDEX not in stored:
-            raise BagtagError(f"There is no {_INDEX!r} here: this is not a folder of label maps.")
+            raise BagtagError(f"There is no {_INDEX!r}; choose a folder of label maps.")
         try:
             index = json.loads(stored[_INDEX])
             return [row for picture in index["pictures"] for row in _parse_picture(picture, stored)]
@@ -68,9 +68,9 @@ class LabelMaps(Format):
 
 
 def _paint(rows: Sequence[SegmentRow]) -> tuple[list[SegmentRow], NDArray[np.int32]]:
-    """The rows from the widest down, and a map with number i + 1 where row i is on top."""
+    """Return the rows in order of decreasing area, and a map with i + 1 where row i is on top."""
     if len({row_size(row) for row in rows}) != 1:
-        raise BagtagError(f"{rows[0].file!r} cannot be written: its segments disagree about the size of the picture.")
+        raise BagtagError(f"{rows[0].file!r} cannot be written: its segments have different sizes of the picture.")
     widest_first = sorted(((row_region(row), row) for row in rows), key=lambda pair: -pair[0].area)
     segment_map = to_labels([region for region, _ in widest_first], *row_size(rows[0]))
     return [row for _, row in widest_first], segment_map
@@ -108,11 +108,11 @@ def _parse_picture(picture: dict[str, Any], stored: dict[str, bytes]) -> Iterato
 
 
 def _png(values: NDArray[np.integer], largest: int) -> bytes:
-    """8 bits with colours for people where the values fit, else 16 bits."""
+    """Return an 8-bit PNG with a colour palette if the values fit, else a 16-bit one."""
     from PIL import Image
 
     if values.max(initial=0) > 65535:
-        raise BagtagError("A label map can hold at most 65535 segments a picture.")
+        raise BagtagError("A label map can contain at most 65535 segments per picture.")
     if largest < 256:
         picture = Image.fromarray(values.astype(np.uint8), mode="P")
         picture.putpalette([channel for value in range(largest + 1) for channel in _colour(value, largest)])
@@ -136,4 +136,4 @@ def _open_png(content: bytes, name: str) -> NDArray[np.int32]:
     try:
         return np.asarray(Image.open(io.BytesIO(content))).astype(np.int32)
     except (OSError, UnidentifiedImageError, SyntaxError) as error:
-        raise BagtagError(f"{name!r} is not a PNG that can be read.") from error
+        raise BagtagError(f"{name!r} cannot be read as PNG.") from error

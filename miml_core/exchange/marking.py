@@ -1,6 +1,6 @@
-"""A mark in pictures that an export wrote, so that an import of the folder they lie in leaves them out.
+"""Mark exported pictures, so that an import of their folder leaves them out.
 
-The mark is a text chunk of the PNG file, so it stays with the file wherever it is copied, on any computer.
+The mark is a text chunk of the PNG file, so that copies have it, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_marked(path: Path) -> bool:
     if path.suffix.lower() != ".png":
         return False
     try:
-        if not path.is_file():  # opening a pipe would wait for its other end
+        if not path.is_file():  # opening a pipe would block
             return False
         with path.open("rb") as file:
             return _CHUNK in file.read(_HEAD_BYTES)

@@ -21,21 +21,21 @@ Box = tuple[float, float, float, float]
 
 
 def row_size(row: SegmentRow) -> tuple[int, int]:
-    """(height, width) of the row's whole picture."""
+    """Return (height, width) of the row's whole picture."""
     if row.width is None or row.height is None:
         raise BagtagError(f"{row.file!r} cannot be written: the size of the picture is not known.")
     return row.height, row.width
 
 
 def row_rings(row: SegmentRow) -> tuple[Ring, ...]:
-    """The outline, or the box as one."""
+    """Return the outline of a row, or its box as an outline."""
     if not row.outline and row.box is None:
         raise BagtagError(f"Segment {row.segment} of {row.file!r} has neither an outline nor a box.")
     return row.outline or (box_ring(cast(Box, row.box)),)
 
 
 def row_region(row: SegmentRow) -> Region:
-    """The pixels of the original picture whose centres lie inside the row's outline."""
+    """Return the pixels of the original picture whose centres are inside the row's outline."""
     try:
         return from_polygon(row_rings(row), *row_size(row))
     except BagtagError as error:
@@ -43,24 +43,33 @@ def row_region(row: SegmentRow) -> Region:
 
 
 def box_ring(box: Box) -> Ring:
-    """The box as an outline."""
+    """Return a box as an outline."""
     left, top, right, bottom = box
     return ((left, top), (right, top), (right, bottom), (left, bottom))
 
 
 def box_of(rings: Sequence[Ring]) -> Box:
-    """(left, top, right, bottom) of some rings."""
+    """Return (left, top, right, bottom) of some rings."""
     x, y = zip(*(point for ring in rings for point in ring))
     return min(x), min(y), max(x), max(y)
 
 
 def mask_outline(mask: NDArray[np.bool_], top: int = 0, left: int = 0) -> tuple[Ring, ...]:
-    """Rings along the pixel edges of a mask that starts at (`top`, `left`)."""
+    """Return rings along the pixel edges of a mask that starts at (`top`, `left`)."""
     return tuple(tuple((float(x + left), float(y + top)) for x, y in ring) for ring in trace(mask))
 
 
 def to_runs(mask: NDArray[np.bool_]) -> list[int]:
-    """COCO's uncompressed run lengths: down the columns, outside and inside by turns, outside first."""
+    """Return COCO's uncompressed run lengths: down the columns, alternately outside and inside, outside first.
+
+    Examples
+    --------
+    >>> to_runs(np.array([[False, True], [False, True]]))
+    [2, 2]
+    >>> from_runs([2, 2], 2, 2, "example")
+    array([[False,  True],
+           [False,  True]])
+    """
     flat = mask.ravel(order="F")
     changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
     starts = [0, 0] if flat[:1].any() else [0]
@@ -68,7 +77,7 @@ def to_runs(mask: NDArray[np.bool_]) -> list[int]:
 
 
 def from_runs(counts: Sequence[int] | str, height: int, width: int, where: str) -> NDArray[np.bool_]:
-    """The mask of run lengths, as a list or in COCO's compressed text."""
+    """Return the (height, width) mask of run lengths, given as a list or as COCO's compressed text."""
     try:
         runs = np.asarray(_decompress(counts) if isinstance(counts, str) else counts, dtype=np.int64)
     except (TypeError, ValueError, IndexError) as error:
@@ -79,7 +88,7 @@ def from_runs(counts: Sequence[int] | str, height: int, width: int, where: str) 
 
 
 def _decompress(text: str) -> list[int]:
-    """COCO's text form: five bits a character from the lowest up, and from the third run on differences."""
+    """Decode COCO's text: five bits per character from the lowest up, and differences from the third run on."""
     runs: list[int] = []
     characters = iter(text.encode("ascii"))
     for character in characters:

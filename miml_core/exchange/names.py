@@ -1,4 +1,4 @@
-"""File names that any system accepts, from which the recording's own name can be read back."""
+"""Make file names that every system accepts, and recover the name of the recording from them."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ import re
 from urllib.parse import unquote
 
 _REFUSED = re.compile('[\x00-\x1f\x7f<>:"|?*%\\\\\udc80-\udcff]')
-_NEVER = re.compile('[\x00-\x1f\x7f/\\\\:]')
+_NEVER = re.compile("[\x00-\x1f\x7f/\\\\:]")
 _AT_THE_END = re.compile(r"[. ]+$")
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(\.|$)", re.IGNORECASE)
 
 
 def name_beside(file: str, ending: str) -> str:
-    """The name of a file about `file`: its path with `ending` added, odd characters as %XX; never absolute."""
+    """Return the name of a file about `file`: its relative path with `ending`; unsafe characters become %XX.
+
+    >>> name_beside("a:b/dawn.wav", ".txt")
+    'a%3Ab/dawn.wav.txt'
+    """
     parts = file.split("/")
     encoded = [_encode(part) if part else "%2F" for part in parts[:-1]] + [_encode(parts[-1])]
     return "/".join(encoded) + ending
 
 
 def name_from_beside(name: str, ending: str) -> str:
-    """The inverse of `name_beside`."""
+    """Return the file that `name_beside` was called with."""
     if name.lower().endswith(ending.lower()):
         name = name[: -len(ending)]
     return "/".join("" if part == "%2F" else unquote(part, errors="surrogateescape") for part in name.split("/"))
 
 
 def is_safe_name(name: str) -> bool:
-    """Return whether every system takes the name for just this file.
+    """Return whether a name means the same file on every system.
 
-    Windows leaves out dots and spaces at the end, opens a device for a name like `nul.csv` and a hidden stream of the
+    Windows removes dots and spaces at the end, opens a device for a name like `nul.csv`, and a hidden stream of the
     file `x` for `x:y.csv`.
 
     >>> [is_safe_name(name) for name in ("calls.csv", "nul.csv", "project.db.", "x:y.csv")]

@@ -1,4 +1,4 @@
-"""Raven selection tables: one tab-separated file a recording, opened by Raven beside the sound."""
+"""Raven selection tables: one tab-separated file per recording."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.cells import decode_text, from_one_line, number_text, on_one_line, parse_number
 from miml_core.exchange.names import name_beside, name_from_beside
-from miml_core.exchange.rows import SegmentRow, Speaker, Status, by_file
+from miml_core.exchange.rows import LabelSource, SegmentRow, Status, by_file
 
 _ENDING = ".selections.txt"
 _BEGIN, _END, _LOW, _HIGH = "Begin Time (s)", "End Time (s)", "Low Freq (Hz)", "High Freq (Hz)"
@@ -29,7 +29,7 @@ _PROBABILITIES_OF_OTHERS = ("Probability", "Confidence")
 
 
 class RavenTable(Format):
-    """Raven keeps columns it does not know, so what it has no column for travels in columns of our own."""
+    """Raven preserves unknown columns, so that our own columns contain what it has none for."""
 
     name = "raven"
     title = "Raven selection tables"
@@ -51,7 +51,7 @@ class RavenTable(Format):
 
 def _cells(number: int, row: SegmentRow) -> list[str]:
     times = [number_text(row.start_s or 0.0, 6), number_text(row.end_s or 0.0, 6)]
-    # Raven wants frequencies in every row: 0 to 0 stands for none.
+    # Raven needs frequencies in every row: 0 to 0 means none.
     band = [number_text(row.low_hz or 0.0, 3), number_text(row.high_hz or 0.0, 3)]
     own = [number_text(row.segment, 0), number_text(row.probability, 6)]
     texts = [on_one_line(str(getattr(row, field))) for field in _OUR_TEXTS.values()]
@@ -63,7 +63,9 @@ def _parse(name: str, content: bytes) -> list[SegmentRow]:
     header = lines[0].split("\t")
     missing = [column for column in (_BEGIN, _END) if column not in header]
     if missing:
-        raise BagtagError(f"{name!r} is not a Raven selection table: its first line has no column {missing[0]!r}.")
+        raise BagtagError(
+            f"{name!r} is not a Raven selection table: there is no column {missing[0]!r} in its first line."
+        )
     rows: dict[str, tuple[bool, SegmentRow]] = {}
     for line_number, line in enumerate(lines[1:], start=2):
         if not line.strip():
@@ -92,7 +94,7 @@ def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
     texts["label"] = from_one_line(cells.get(label_column, ""))
     probability_column = next((column for column in _PROBABILITIES_OF_OTHERS if cells.get(column)), "Probability")
     probability = parse_number(cells.get(probability_column), where)
-    status, said_by = _said(texts.pop("status"), texts.pop("said_by"), texts["label"], probability, where)
+    status, said_by = _status_and_source(texts.pop("status"), texts.pop("said_by"), texts["label"], probability, where)
     segment = parse_number(cells.get("Segment"), where)
     return SegmentRow(
         file=from_one_line(cells.get("Begin File", "")) or name_from_beside(name, _ENDING),
@@ -108,12 +110,14 @@ def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
     )
 
 
-def _said(status: str, said_by: str, label: str, probability: float | None, where: str) -> tuple[Status, Speaker]:
-    """Whose word a label is; in tables of others a probability means a model's."""
+def _status_and_source(
+    status: str, said_by: str, label: str, probability: float | None, where: str
+) -> tuple[Status, LabelSource]:
+    """Return status and source of a label; in tables of other programs, a probability means a prediction."""
     if not status:
         status, said_by = ("unlabelled", "") if not label else ("confirmed", "person")
         if label and probability is not None:
             status, said_by = "predicted", "model"
-    if status not in get_args(Status) or said_by not in get_args(Speaker):
-        raise BagtagError(f"{where}: status {status!r} said by {said_by!r} is not known.")
-    return cast(Status, status), cast(Speaker, said_by)
+    if status not in get_args(Status) or said_by not in get_args(LabelSource):
+        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known.")
+    return cast(Status, status), cast(LabelSource, said_by)

@@ -1,4 +1,4 @@
-"""SegmentRow: what every format writes and reads, one segment in real units."""
+"""SegmentRow: one segment in real units, which every format reads and writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from miml_core.errors import BagtagError
 
 Kind = Literal["sound", "picture"]
-Speaker = Literal["person", "model", ""]
+LabelSource = Literal["person", "model", ""]
 Status = Literal["confirmed", "predicted", "background", "unlabelled"]
 Ring = tuple[tuple[float, float], ...]
 """A closed line of (x, y) corners; the last corner is joined to the first and not repeated."""
@@ -18,55 +18,63 @@ Ring = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True)
 class SegmentRow:
-    """One segment, and what was said of it.
+    """A segment and its label.
 
-    `status` is *confirmed* when a person gave or accepted the label, *predicted* when only a model did,
-    *background* when the segment is none of the classes (`said_by` tells according to whom) and *unlabelled* when
-    nobody spoke of it. The label of the last two is empty.
+    `status` is *confirmed* if a person gave or accepted the label, *predicted* if only a model did, *background* if the
+    segment is none of the classes (by a person or a model, see `said_by`), and *unlabelled* otherwise. The label is
+    empty for the last two.
+
+    Examples
+    --------
+    >>> row = SegmentRow("dawn.wav", start_s=1.5, end_s=2.0, label="Wren", status="confirmed", said_by="person")
+    >>> [file for file, rows in by_file([row, SegmentRow("a.wav")])]
+    ['a.wav', 'dawn.wav']
     """
 
     file: str
-    """The recording or the picture: its path as the project shows it, with forward slashes."""
+    """Path of the recording or picture as the project shows it, with forward slashes."""
     kind: Kind = "sound"
     bag: str = ""
-    """What the bag is called: the file itself, or one window of a long recording."""
+    """Name of the bag: the file, or a window of a long recording."""
     segment: int | None = None
-    """The number the project gave the segment."""
+    """Number of the segment in the project."""
 
     start_s: float | None = None
-    """Seconds from the start of the recording, not of the bag; so is `end_s`."""
+    """Start and, in `end_s`, end in seconds from the start of the recording, not of the bag."""
     end_s: float | None = None
     low_hz: float | None = None
     high_hz: float | None = None
 
     box: tuple[float, float, float, float] | None = None
-    """Of a picture: (left, top, right, bottom) in pixels of the original, the last two just outside."""
+    """(left, top, right, bottom) in pixels of the original picture; the last two are just outside."""
     outline: tuple[Ring, ...] = ()
-    """Outer lines and holes, filled by the even-odd rule: (seconds, hertz), or original pixels of a picture."""
+    """Outer rings and holes, filled by the even-odd rule: (seconds, hertz), or pixels of the original picture."""
     width: int | None = None
-    """Of the whole original picture, in pixels; so is `height`."""
+    """Width and, in `height`, height of the original picture in pixels."""
     height: int | None = None
 
     label: str = ""
     scientific_name: str = ""
     probability: float | None = None
-    said_by: Speaker = ""
+    said_by: LabelSource = ""
     who: str = ""
-    """The annotator's name, or the model's."""
+    """Name of the annotator or of the model."""
     status: Status = "unlabelled"
     run: str = ""
-    """The name of the training run that a model's word comes from."""
+    """Name of the training run of a predicted label."""
     recorded_at: str = ""
-    """When the recording began or the picture was taken, ISO 8601."""
+    """Start of the recording, or time of the picture, in ISO 8601."""
 
     def __post_init__(self) -> None:
         if not self.file:
-            raise BagtagError(f"Segment {self.segment} does not say which file it belongs to.")
+            raise BagtagError(f"Segment {self.segment} has no file.")
         if self.label and self.status in ("background", "unlabelled"):
-            raise BagtagError(f"Segment {self.segment} of {self.file!r} is {self.status}, yet labelled {self.label!r}.")
+            raise BagtagError(
+                f"Segment {self.segment} of {self.file!r} is {self.status}, but has the label {self.label!r}."
+            )
 
 
 def by_file(rows: Iterable[SegmentRow]) -> list[tuple[str, list[SegmentRow]]]:
-    """The rows of each file, files in alphabetical order, segments in the order given."""
+    """Return (file, rows) in alphabetical order of the files; rows stay in the given order."""
     ordered = sorted(rows, key=lambda row: row.file)
     return [(file, list(group)) for file, group in groupby(ordered, key=lambda row: row.file)]

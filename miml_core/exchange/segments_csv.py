@@ -1,4 +1,4 @@
-"""CSV: one row a segment, for spreadsheets, R and pandas."""
+"""CSV tables: one row per segment, for spreadsheets, R and pandas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.cells import decode_text, neutralise, number_text, parse_number, restore
-from miml_core.exchange.rows import Kind, SegmentRow, Speaker, Status
+from miml_core.exchange.rows import Kind, LabelSource, SegmentRow, Status
 from miml_core.exchange.tables import table_bytes
 
 _SOUND_NUMBERS = {"start_s": 6, "end_s": 6, "low_hz": 3, "high_hz": 3}
@@ -25,7 +25,7 @@ _ORDER = (
 
 
 class SegmentsCSV(Format):
-    """Comma-separated, quoted as RFC 4180 says; columns of the other kind of media are left out."""
+    """Comma-separated values by RFC 4180; columns of the other kind of media are left out."""
 
     name = "csv"
     title = "CSV table"
@@ -60,7 +60,7 @@ def _parse(name: str, content: bytes) -> Iterator[SegmentRow]:
     try:
         header = reader.fieldnames or []
         if "file" not in header:
-            raise BagtagError(f"{name!r} is not a table of segments: its first line has no column 'file'.")
+            raise BagtagError(f"{name!r} is not a table of segments: there is no column 'file' in its first line.")
         for cells in reader:
             yield _row(cells, header, f"{name!r}, line {reader.line_num}")
     except csv.Error as error:
@@ -69,7 +69,7 @@ def _parse(name: str, content: bytes) -> Iterator[SegmentRow]:
 
 def _row(cells: dict[str, Any], header: Sequence[str], where: str) -> SegmentRow:
     if None in cells or None in cells.values():
-        raise BagtagError(f"{where} has not as many cells as the first line.")
+        raise BagtagError(f"{where} has another number of cells than the first line.")
     texts: dict[str, Any] = {name: restore(cells.get(name, "")) for name in _TEXTS}
     columns = (*_SOUND_NUMBERS, *_BOX, *_SIZE, "segment", "probability")
     numbers: dict[str, Any] = {name: parse_number(cells.get(name), where) for name in columns}
@@ -77,8 +77,8 @@ def _row(cells: dict[str, Any], header: Sequence[str], where: str) -> SegmentRow
     width, height, segment = (_whole(numbers.pop(name)) for name in (*_SIZE, "segment"))
     status = texts.pop("status") or ("confirmed" if texts["label"] else "unlabelled")
     said_by = texts.pop("said_by")
-    if status not in get_args(Status) or said_by not in get_args(Speaker):
-        raise BagtagError(f"{where}: status {status!r} said by {said_by!r} is not known.")
+    if status not in get_args(Status) or said_by not in get_args(LabelSource):
+        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known.")
     is_picture = None not in box or not set(header) & set(_SOUND_NUMBERS)
     kind: Kind = "picture" if is_picture else "sound"
     if not texts["file"]:
@@ -92,7 +92,7 @@ def _row(cells: dict[str, Any], header: Sequence[str], where: str) -> SegmentRow
         width=width,
         height=height,
         status=cast(Status, status),
-        said_by=cast(Speaker, said_by),
+        said_by=cast(LabelSource, said_by),
     )
 
 

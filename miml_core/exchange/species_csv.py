@@ -1,4 +1,4 @@
-"""Lists of classes as a table: name, scientific name, colour, shortcut, note."""
+"""Species lists: tables of classes with scientific names, colours, shortcuts and notes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,28 @@ _COLOUR = re.compile("#[0-9a-fA-F]{6}")
 
 @dataclass(frozen=True)
 class SpeciesRow:
-    """One class, as a list of species names it."""
+    """One class of a species list."""
 
     name: str
     scientific_name: str = ""
     colour: str = ""
-    """``#rrggbb``, or empty for a colour of the palette."""
+    """``#rrggbb``, or empty for a default colour."""
     shortcut: str = ""
     """One character, or empty."""
     note: str = ""
 
 
 def read_species(path: Path | str) -> list[SpeciesRow]:
-    """Read a list of species; columns other than those of `SpeciesRow` are ignored."""
+    """Read a species list; columns that `SpeciesRow` has no field for are ignored.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_species([SpeciesRow("Wren", "Troglodytes troglodytes")], f"{folder}/species.csv")
+    ...     [row.name for row in read_species(path)]
+    ['Wren']
+    """
     _, lines = read_table(Path(path), _COLUMNS, needed="name")
     rows: dict[str, SpeciesRow] = {}
     for where, cells in lines:
@@ -46,16 +55,16 @@ def read_species(path: Path | str) -> list[SpeciesRow]:
         if row.name in rows:
             raise BagtagError(f"{where}: {row.name!r} is in the list twice.")
         if row.colour and not _COLOUR.fullmatch(row.colour):
-            raise BagtagError(f"{where}: the colour {row.colour!r} is not of the form #3366cc.")
+            raise BagtagError(f"{where}: the colour {row.colour!r} must have the form #3366cc.")
         if len(row.shortcut) > 1:
-            raise BagtagError(f"{where}: the shortcut {row.shortcut!r} is more than one key.")
+            raise BagtagError(f"{where}: the shortcut {row.shortcut!r} must be one key.")
         if row.shortcut and any(other.shortcut.lower() == row.shortcut.lower() for other in rows.values()):
-            raise BagtagError(f"{where}: the shortcut {row.shortcut!r} is taken.")
+            raise BagtagError(f"{where}: the shortcut {row.shortcut!r} is used twice.")
         rows[row.name] = row
     return list(rows.values())
 
 
 def write_species(rows: Iterable[SpeciesRow], target: Path | str) -> Path:
-    """Write a list of species; `read_species` gives the same rows back."""
+    """Write a species list, of which `read_species` returns the same rows."""
     cells = ([neutralise(cell) for cell in astuple(row)] for row in rows)
     return write_file(Path(target), table_bytes(_COLUMNS, cells))

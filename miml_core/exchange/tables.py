@@ -1,4 +1,4 @@
-"""The small tables that people keep in spreadsheets: a heading, named columns, any of the usual separators."""
+"""Read and write small tables of spreadsheets: named columns, and any of the usual separators."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Lines = Iterator[tuple[str, dict[str, str]]]
 
 
 def table_bytes(columns: Iterable[str], lines: Iterable[Iterable[str]]) -> bytes:
-    """A comma-separated table as RFC 4180 has it, in UTF-8.
+    """Return a comma-separated table by RFC 4180, in UTF-8.
 
-    Excel needs a mark at the start to read anything but ASCII and R's `read.csv` stumbles over it, so it is there
-    only when needed.
+    Excel needs a byte order mark to read anything but ASCII, and R's `read.csv` misreads it, so that it is written only
+    if needed.
     """
     table = io.StringIO(newline="")
     csv.writer(table).writerows([columns, *lines])
@@ -27,10 +27,15 @@ def table_bytes(columns: Iterable[str], lines: Iterable[Iterable[str]]) -> bytes
 
 
 def read_table(path: Path, known: Mapping[str, tuple[str, ...]], needed: str) -> tuple[list[str], Lines]:
-    """The columns of a table, and its lines as (where, cells).
+    """Return the columns of a table, and its lines as (where, cells).
 
-    `known` maps our name of a column to the headings that people give it; other headings stay as they are.
-    `needed` is the column without which the file is refused.
+    Parameters
+    ----------
+    path : Path
+    known : mapping
+        Column names with the headings that they may have; other headings are not changed.
+    needed : str
+        A column without which the file is refused.
     """
     try:
         text = decode_text(path.read_bytes(), str(path))

@@ -1,7 +1,7 @@
-"""Tags of bags as a table: which file, which window of it, which tags.
+"""Tables of tags: file, window and tags of each bag.
 
-Two layouts are understood. In one, a column `tags` lists what is there, separated by semicolons. In the other every
-class has a column: 1 or yes for present, 0 or no for absent, an empty cell or ? for not known.
+There are two layouts. In the first, a column `tags` lists the present classes, separated by semicolons. In the second,
+every class has a column: 1 or yes for present, 0 or no for absent, an empty cell or ? for not known.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _NOTHING = ("none", "nothing", "-")
 
 @dataclass(frozen=True)
 class TagRow:
-    """What one line says of a bag."""
+    """The tags of one bag."""
 
     file: str
     start_s: float | None = None
-    """Start of the bag in the recording; None when the line is about the whole file."""
+    """Start of the bag in the recording; None for the whole file."""
     end_s: float | None = None
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     """Said to be absent one by one."""
     finished: bool = False
-    """These are all: what is not present is absent."""
+    """Whether all classes that are not present are absent."""
     where: str = field(default="", compare=False)
     """File and line, for messages."""
 
@@ -51,20 +51,29 @@ class TagRow:
 def read_tags(path: Path | str) -> list[TagRow]:
     """Read a table of tags, in either layout.
 
-    A line of the first layout with tags is finished unless a column `finished` says otherwise; an empty cell means
-    that nobody has looked, the word "none" that somebody looked and nothing was there. A line of the second layout
-    is finished when none of its cells is unknown.
+    A line of the first layout with tags is finished unless a column `finished` has another value; an empty cell means
+    that nobody has tagged the bag, the word "none" that there is nothing in it. A line of the second layout is finished
+    if none of its cells is unknown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tags.csv"
+    ...     _ = path.write_text("file,tags\\ndawn.wav,Wren; Robin\\n")
+    ...     [(row.file, row.present, row.finished) for row in read_tags(path)]
+    [('dawn.wav', ('Wren', 'Robin'), True)]
     """
     columns, lines = read_table(Path(path), _COLUMNS, needed="file")
     classes = [column for column in columns if column and column not in _COLUMNS]
     if "tags" not in columns and not classes:
         raise BagtagError(f"{str(path)!r} has neither a column 'tags' nor columns named after classes.")
-    read_line = _listed if "tags" in columns else _one_column_a_class
+    read_line = _read_list if "tags" in columns else _read_class_columns
     return [read_line(cells, classes, where) for where, cells in lines]
 
 
 def write_tags(rows: Iterable[TagRow], target: Path | str) -> Path:
-    """Write a table of tags in the first layout; `read_tags` gives the same rows back."""
+    """Write a table of tags in the first layout, of which `read_tags` returns the same rows."""
     return write_file(Path(target), table_bytes(_COLUMNS, (_cells(row) for row in rows)))
 
 
@@ -74,7 +83,7 @@ def _cells(row: TagRow) -> list[str]:
     return [neutralise(row.file), *times, *lists, "yes" if row.finished else "no"]
 
 
-def _listed(cells: dict[str, str], classes: list[str], where: str) -> TagRow:
+def _read_list(cells: dict[str, str], classes: list[str], where: str) -> TagRow:
     listed = cells["tags"].strip()
     nothing = listed.casefold() in _NOTHING
     present = () if nothing else _split(listed)
@@ -84,13 +93,13 @@ def _listed(cells: dict[str, str], classes: list[str], where: str) -> TagRow:
     return _row(cells, where, present, _split(cells.get("absent", "")), finished)
 
 
-def _one_column_a_class(cells: dict[str, str], classes: list[str], where: str) -> TagRow:
-    said = {name: _yes_or_no(cells[name], f"{where}, column {name!r}") for name in classes}
-    present = tuple(name for name in classes if said[name] is True)
+def _read_class_columns(cells: dict[str, str], classes: list[str], where: str) -> TagRow:
+    values = {name: _yes_or_no(cells[name], f"{where}, column {name!r}") for name in classes}
+    present = tuple(name for name in classes if values[name] is True)
     finished = _yes_or_no(cells.get("finished", ""), f"{where}, column 'finished'")
     if finished is None:
-        finished = None not in said.values()
-    absent = tuple(name for name in classes if said[name] is False)
+        finished = None not in values.values()
+    absent = tuple(name for name in classes if values[name] is False)
     return _row(cells, where, present, absent, finished)
 
 
@@ -102,7 +111,7 @@ def _row(
         raise BagtagError(f"{where} does not name a file.")
     both = set(present) & set(absent)
     if both:
-        raise BagtagError(f"{where}: {min(both)!r} is said to be both present and absent.")
+        raise BagtagError(f"{where}: {min(both)!r} is both present and absent.")
     start, end = (parse_number(cells.get(column), where) for column in ("start_s", "end_s"))
     if start is not None and (start < 0 or (end is not None and end <= start)):
         raise BagtagError(f"{where}: the bag from {start} s to {end} s does not exist.")
@@ -119,7 +128,7 @@ def _yes_or_no(cell: str, where: str) -> bool | None:
 
 
 def _split(cell: str) -> tuple[str, ...]:
-    """Names between semicolons or on lines of their own; a name that has a semicolon itself stands in quotes."""
+    """Return the names between semicolons or on separate lines; a name with a semicolon is quoted."""
     names = [name.strip() for name in next(csv.reader([";".join(cell.splitlines())], delimiter=";"), [])]
     return tuple(dict.fromkeys(name for name in names if name))
 

@@ -1,1 +1,1 @@
-"""Describe a region in numbers."""
+"""Compute features of regions."""

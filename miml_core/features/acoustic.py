@@ -1,4 +1,4 @@
-"""Numbers that describe a segment of sound."""
+"""Features of segments of sound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from miml_core.segments.regions import Region
 FeatureSet = Literal["paper", "extended"]
 
 LOUDEST_DB = 60.0
-"""Decibels above the background that count as 1 in the noise-reduced spectrogram."""
+"""Level above the background, in decibels, that is 1 in the noise-reduced spectrogram."""
 
 PAPER_NAMES = (
     "frequency gini", "time gini", "frequency mean", "time mean", "frequency variance", "time variance",
@@ -31,7 +31,13 @@ PAPER_NAMES = (
 
 
 def sound_feature_names(feature_set: FeatureSet = "extended") -> list[str]:
-    """Names of the columns of `sound_features`."""
+    """Return the names of the columns of `sound_features`.
+
+    Examples
+    --------
+    >>> len(sound_feature_names("paper")), len(sound_feature_names("extended"))
+    (38, 61)
+    """
     _check_set(feature_set)
     return list(PAPER_NAMES) if feature_set == "paper" else [*PAPER_NAMES, *CEPSTRAL_NAMES]
 
@@ -39,11 +45,25 @@ def sound_feature_names(feature_set: FeatureSet = "extended") -> list[str]:
 def sound_features(
     spectrogram: Spectrogram, regions: Sequence[Region], feature_set: FeatureSet = "extended"
 ) -> NDArray[np.float64]:
-    """(n, d) one row a region, one column a feature.
+    """Return the (n, d) features of n regions.
 
-    "paper" is the 38 features of the HJA data; "extended" adds cepstral ones, which raise accuracy on real
-    recordings (see `cepstra`). Nothing depends on the recording's gain: levels are measured against each band's
-    background.
+    Levels are relative to the background of each band, so that nothing depends on the gain of the recording.
+
+    Parameters
+    ----------
+    spectrogram : Spectrogram
+    regions : sequence of n Region
+    feature_set : "paper" or "extended"
+        The 38 features of the HJA data, or these and cepstral ones, which raise the accuracy on real recordings (see
+        `cepstra`).
+
+    Examples
+    --------
+    >>> from miml_core.media.spectrogram import SpectrogramSettings, make_spectrogram
+    >>> tone = np.sin(2 * np.pi * 4000 * np.arange(44100) / 44100).astype(np.float32)
+    >>> spectrogram = make_spectrogram(tone, 44100, SpectrogramSettings())
+    >>> sound_features(spectrogram, [Region(200, 10, np.ones((20, 30), dtype=bool))]).shape
+    (1, 61)
     """
     _check_set(feature_set)
     if not regions:
@@ -58,20 +78,20 @@ def sound_features(
 
 
 def noise_reduced(spectrogram: Spectrogram) -> NDArray[np.float32]:
-    """Level above each band's background, 0 (background or less) to 1 (`LOUDEST_DB` above it, or more)."""
+    """Return levels above each band's background, from 0 (background or less) to 1 (`LOUDEST_DB` or more)."""
     contrast = spectrogram.values - background_levels(spectrogram.values)
     contrast *= np.float32(1 / LOUDEST_DB)
     return np.clip(contrast, 0, 1, out=contrast)
 
 
 def paper_features(reduced: NDArray[np.float32], regions: Sequence[Region]) -> NDArray[np.float64]:
-    """The 38 features of the HJA data for all regions of a bag.
+    """Return the (n, 38) features of the HJA data.
 
-    For the frequency and the time profile of the masked segment (each summing to 1; frequency over the full
-    height, time over the segment, axes scaled to [0, 1]): Gini index, mean, variance, third and fourth central
-    moment, peak (1-12, in pairs); mean and deviation of the intensity in the mask (13-14); lowest and highest
-    frequency, bandwidth, duration, area and perimeter in pixels, perimeter^2 / area, area / box (15-22); histogram
-    of gradient directions over the full turn, each gradient counted by its strength (23-38).
+    Of the frequency and the time profile of the masked segment (each with sum 1; frequency over the full height, time
+    over the segment, axes scaled to [0, 1]): Gini index, mean, variance, third and fourth central moment, peak (1-12,
+    in pairs); mean and deviation of the intensity in the mask (13-14); lowest and highest frequency, bandwidth,
+    duration, area and perimeter in pixels, perimeter^2 / area, area / box (15-22); histogram of gradient directions
+    over 360 degrees, weighted by the strength of the gradients (23-38).
     """
     from miml_core.features.acoustic_kernels import describe
 
@@ -88,12 +108,12 @@ def warm() -> None:
 
 def _check_set(feature_set: str) -> None:
     if feature_set not in ("paper", "extended"):
-        raise BagtagError(f'The feature set is "paper" or "extended", not {feature_set!r}.')
+        raise BagtagError(f'The feature set must be "paper" or "extended", not {feature_set!r}.')
 
 
 def _check_regions(regions: Sequence[Region], height: int, width: int) -> None:
-    """Compiled loops look at no borders: a region outside the spectrogram would read foreign memory."""
+    """Refuse regions outside the spectrogram: the kernels check no index."""
     for region in regions:
         top, left, bottom, right = region.box
         if top < 0 or left < 0 or bottom > height or right > width or not region.mask.any():
-            raise BagtagError("A segment is empty or lies outside its recording; find the recording's segments again.")
+            raise BagtagError("A segment is empty or outside its recording; segment the recording again.")

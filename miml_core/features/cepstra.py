@@ -1,10 +1,10 @@
-"""Features of sound segments beside the 38 of the papers: the shape of the spectrum on a scale of pitch.
+"""Cepstral features of sound segments, in addition to the 38 of the papers.
 
 The amplitude inside the mask is summed over bands evenly spaced in mel; the cosine transform of its levels (cepstral
-coefficients, as in speech recognition) describes the shape in few numbers that hardly depend on each other. Taken of
-the whole segment they tell timbre, their deviations over its columns tell how it changes. Of all that was tried on the
-field recordings (pitch contours and quantiles, surroundings, spectra of whole columns, logarithms of sizes), only these
-raised the accuracy of labels inferred from tags.
+coefficients, as in speech recognition) describes the shape of the spectrum in few, nearly uncorrelated numbers. Those
+of the whole segment describe its timbre, their deviations over its columns how it changes. Of all features that were
+tried on field recordings (pitch contours and quantiles, surroundings, spectra of whole columns, logarithms of sizes),
+only these raised the accuracy of labels inferred from tags.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CEPSTRAL_NAMES = (
 def cepstral_features(
     reduced: NDArray[np.float32], loudest_db: float, grid: Grid, regions: Sequence[Region]
 ) -> NDArray[np.float64]:
-    """(n, 23) for all regions of a bag, from the noise-reduced spectrogram, in which 1 is `loudest_db`."""
+    """Return (n, 23) features of regions of a noise-reduced spectrogram, in which 1 is `loudest_db`."""
     from miml_core.features.acoustic_kernels import cepstra
 
     first_band, share = _bands(grid)
@@ -39,7 +39,7 @@ def cepstral_features(
 
 
 def _bands(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """For each row the lower of the two bands it counts for, and how much for that one and for the next."""
+    """Return for each row the lower of its two bands, and (rows, 2) its weights in that band and the next."""
     hertz = grid.y_at(np.arange(grid.height) + 0.5)
     pitch = np.log(1.0 + np.maximum(hertz, 0.0) / 700.0)
     low, high = float(pitch.min()), float(pitch.max())
@@ -52,7 +52,7 @@ def _bands(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def _cosines(count: int) -> NDArray[np.float64]:
-    """(count, bands) the orthonormal discrete cosine transform."""
+    """Return the (count, bands) orthonormal discrete cosine transform."""
     angles = np.pi * np.arange(count)[:, None] * (np.arange(N_BANDS) + 0.5) / N_BANDS
     scale = np.full((count, 1), np.sqrt(2 / N_BANDS))
     scale[0] = np.sqrt(1 / N_BANDS)

@@ -1,4 +1,4 @@
-"""The masks of a bag's regions as flat arrays, for compiled loops."""
+"""Convert the masks of regions to flat arrays, for the kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Numbers = NDArray[np.int64]
 def mask_arrays(
     regions: Sequence[Region],
 ) -> tuple[NDArray[np.bool_], Numbers, Numbers, Numbers, Numbers, Numbers]:
-    """Masks one after another row by row, where each starts, and tops, lefts, heights and widths of the boxes."""
+    """Return all masks row by row, the start of each, and the tops, lefts, heights and widths of the boxes."""
     masks = np.concatenate([region.mask.ravel() for region in regions])
     places = np.array([(region.top, region.left, *region.mask.shape) for region in regions], dtype=np.int64)
     tops, lefts, heights, widths = np.ascontiguousarray(places.T)

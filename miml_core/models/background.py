@@ -1,7 +1,7 @@
 """Limit the share of segments that a model assigns to the background.
 
 The likelihood of tags over-assigns segments to the background. One segment is enough to explain a tag, and a segment
-that is background contradicts no tag. If bags hold several similar segments, a model that is not certain therefore
+that is background contradicts no tag. If bags have several similar segments, a model that is not certain therefore
 explains each tag by its one best segment and assigns the others to the background: on HJA filtered, where every segment
 has a class, half of them. The *class* of a segment is learnt well nevertheless. So `annotate` lowers the odds of the
 background, by one factor for all segments, until the segments of tagged bags have no more background than the tags
@@ -40,7 +40,7 @@ _LARGEST_SHIFT = 40.0
 
 
 def background_share(log_prior: Array, bags: BagSet, *, leak: float) -> float:
-    """Return the share of the segments of tagged bags that may be background, estimated from tags alone.
+    """Return the share of the segments of tagged bags that may be background, estimated from tags only.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ OLD_NAMES = {
 
 _FORMAT = "bagtag-model-2"
 _MOST_BYTES = 2**30
-_NOT_WHOLE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
-"""What reading a file that is no model, or was made to look like one, can raise."""
+_INVALID_FILE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
+"""Errors of reading a file that is no model, or only looks like one."""
 
 
 class Model(BaseEstimator, ABC):
@@ -251,7 +251,7 @@ class Model(BaseEstimator, ABC):
         vars(self).update(state)
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to one `.npz` file of arrays and JSON; the file appears whole or not at all.
+        """Write the fitted model to one `.npz` file of arrays and JSON; the file appears complete or not at all.
 
         A `random_state` that is a generator is saved as None.
 
@@ -297,13 +297,15 @@ def load_model(path: str | Path) -> Model:
         model._restore(_checked_state({**arrays, **header["values"]}))
     except FileNotFoundError:
         raise BagtagError(f"There is no model file {path}.") from None
-    except _NOT_WHOLE as error:
-        raise BagtagError(f"{path} is not a whole Bagtag model file; train again or choose another file.") from error
+    except _INVALID_FILE as error:
+        raise BagtagError(
+            f"{path} is not a complete Bagtag model file; train again, or choose another file."
+        ) from error
     return model
 
 
 def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
-    """Only fitted attributes, of the types that `save` writes: a file may come from somebody else."""
+    """Return the state if it only has fitted attributes of the types that `save` writes: files may be foreign."""
     for name, value in state.items():
         if not name.endswith("_") or name.startswith("_"):
             raise ValueError(name)

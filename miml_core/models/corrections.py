@@ -1,4 +1,4 @@
-"""Convert corrected segments to bags, for models that learn from bags and tags alone."""
+"""Convert corrected segments to bags, for models that learn from bags and tags only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from miml_core.bags import UNKNOWN, BagSet
 
 
 @dataclass(frozen=True)
-class BagsAlone:
+class CorrectedBags:
     """Bags and tags that include the corrections.
 
     Attributes
@@ -30,7 +30,7 @@ class BagsAlone:
     candidate: NDArray[np.bool_]
 
 
-def as_bags_alone(bags: BagSet) -> BagsAlone:
+def corrections_as_bags(bags: BagSet) -> CorrectedBags:
     """Convert corrections to bags.
 
     A corrected segment is added after all others as a bag of its own: the label is present and all other tags are
@@ -50,7 +50,7 @@ def as_bags_alone(bags: BagSet) -> BagsAlone:
     tags[(tags > 0) & ~supported] = 0
     single = np.full((len(named), bags.n_classes), -1, dtype=np.int8)
     single[np.arange(len(named)), labels[named]] = 1
-    return BagsAlone(
+    return CorrectedBags(
         rows=np.concatenate([np.arange(bags.n_segments), named]),
         offsets=np.concatenate([bags.offsets, bags.n_segments + 1 + np.arange(len(named))]),
         tags=np.concatenate([tags, single]),

@@ -21,7 +21,7 @@ from miml_core.errors import BagtagError
 from miml_core.models import mimlfast_kernels
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.calibration import fit_tag_curve, fit_temperature, posterior_within_tags, tag_curve
-from miml_core.models.corrections import BagsAlone, as_bags_alone
+from miml_core.models.corrections import CorrectedBags, corrections_as_bags
 from miml_core.models.feature_maps import Standardise, pack, unpack
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.mimlfast_training import MAX_TESTS, Report, Settings, Trained, Weights, some_bags, train, trials
@@ -111,12 +111,12 @@ class MIMLFast(Model):
         seed = draw_seed(self.random_state)
         earlier = self._usable(self._begin_fit(warm_start), bags)
         self.maps_ = [Standardise.fit(bags.X)] if earlier is None else earlier.maps_
-        alone = as_bags_alone(bags)
-        if not (alone.tags != 0).any():
+        corrected = corrections_as_bags(bags)
+        if not (corrected.tags != 0).any():
             raise BagtagError("No bag has a tag or a label yet; tag some bags first.")
         X = self._design_matrix(bags.X)
-        X = X[alone.rows] if len(alone.rows) > len(X) else X
-        trained = self._train(X, alone, earlier, bags.classes, seed, progress)
+        X = X[corrected.rows] if len(corrected.rows) > len(X) else X
+        trained = self._train(X, corrected, earlier, bags.classes, seed, progress)
         self.shared_, self.concepts_ = trained.weights.shared, trained.weights.concepts
         self.K_, self.curve_ = self.concepts_.shape[1], np.array(trained.curve)
         self.classes_ = list(bags.classes)
@@ -128,25 +128,25 @@ class MIMLFast(Model):
     def _train(
         self,
         X: Single,
-        alone: BagsAlone,
+        corrected: CorrectedBags,
         earlier: MIMLFast | None,
         classes: list[str],
         seed: int,
         progress: Progress | None,
     ) -> Trained:
         rng = np.random.default_rng(seed)
-        few, thirds = trials(alone, seed) if self.K == "auto" and earlier is None else (alone, [])
+        few, thirds = trials(corrected, seed) if self.K == "auto" and earlier is None else (corrected, [])
         fit_progress = FitProgress(progress, [Phase(MAX_TESTS)] * (len(TRIED_K) * len(thirds) + 1))
         if earlier is not None:
             start = earlier._weights_for(classes)
         else:
             K = self._choose_K(X, few, thirds, seed, fit_progress) if self.K == "auto" else int(self.K)
-            start = Weights.random(X.shape[1], alone.tags.shape[1], self.m, K, rng)
+            start = Weights.random(X.shape[1], corrected.tags.shape[1], self.m, K, rng)
         report = _reporter(fit_progress, training=len(fit_progress.phases) - 1)
-        return train(X, alone, some_bags(alone, rng), start, self._settings, rng, report)
+        return train(X, corrected, some_bags(corrected, rng), start, self._settings, rng, report)
 
     def _choose_K(
-        self, X: Single, few: BagsAlone, thirds: list[NDArray[np.int64]], seed: int, fit_progress: FitProgress
+        self, X: Single, few: CorrectedBags, thirds: list[NDArray[np.int64]], seed: int, fit_progress: FitProgress
     ) -> int:
         """Choose K by the ranking loss of each third of the bags after training on the others, as the paper does."""
         losses = {TRIED_K[0]: np.inf}
@@ -173,7 +173,7 @@ class MIMLFast(Model):
             return None
         same = earlier.m == self.m and self.K in ("auto", earlier.K_)
         n_labels = len(earlier.classes_) + 1
-        whole = (  # the kernels check no index, and the file may have been damaged or made by somebody else
+        whole = (  # the kernels check no index, and the file may be damaged or foreign
             earlier.shared_.shape == (bags.X.shape[1] + 1, self.m)
             and earlier.concepts_.shape == (n_labels, earlier.K_, self.m)
         )
@@ -235,8 +235,8 @@ class MIMLFast(Model):
         If people labelled segments of a tagged class, it is one of those.
         """
         self._check_bags(bags)
-        alone = as_bags_alone(bags)
-        tags, candidate = alone.tags[: bags.n_bags], alone.candidate[: bags.n_segments]
+        corrected = corrections_as_bags(bags)
+        tags, candidate = corrected.tags[: bags.n_bags], corrected.candidate[: bags.n_segments]
         scores = self.scores(bags.X)
         scores[(tags[bags.bag_of] > 0) & ~candidate] = -np.inf
         return np.array([bags.offsets[bag] + scores[bags.rows(bag)].argmax(axis=0) for bag in range(bags.n_bags)])

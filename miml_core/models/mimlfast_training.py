@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.models import mimlfast_kernels
-from miml_core.models.corrections import BagsAlone
+from miml_core.models.corrections import CorrectedBags
 
 Array = NDArray[np.float32]
 Bags = NDArray[np.int64]
@@ -94,7 +94,7 @@ class Trained:
 
 def train(
     X: Array,
-    bags: BagsAlone,
+    bags: CorrectedBags,
     held_out: Bags,
     start: Weights,
     settings: Settings,
@@ -129,7 +129,7 @@ def train(
     return best
 
 
-def some_bags(bags: BagsAlone, rng: np.random.Generator) -> Bags:
+def some_bags(bags: CorrectedBags, rng: np.random.Generator) -> Bags:
     """Return a tenth of the bags with present and absent tags, at least 20, to hold out; none if there are few bags."""
     ordered = _ordered(bags)
     if len(ordered) < _FEWEST_BAGS:
@@ -137,7 +137,7 @@ def some_bags(bags: BagsAlone, rng: np.random.Generator) -> Bags:
     return np.sort(rng.permutation(ordered)[: max(20, len(ordered) // 10)])
 
 
-def trials(bags: BagsAlone, seed: int) -> tuple[BagsAlone, list[Bags]]:
+def trials(bags: CorrectedBags, seed: int) -> tuple[CorrectedBags, list[Bags]]:
     """Return at most `_MOST_BAGS` bags to choose K by, and thirds of them to hold out in turn.
 
     Of many bags only one third is held out, of few bags none. The tags of all other bags are set to 0.
@@ -151,14 +151,14 @@ def trials(bags: BagsAlone, seed: int) -> tuple[BagsAlone, list[Bags]]:
     return replace(bags, tags=tags), thirds[:1] if len(ordered) >= _MANY_BAGS else thirds
 
 
-def _ordered(bags: BagsAlone) -> Bags:
+def _ordered(bags: CorrectedBags) -> Bags:
     return np.flatnonzero((bags.tags > 0).any(axis=1) & (bags.tags < 0).any(axis=1))
 
 
 class _Test:
     """The ranking loss of held-out bags."""
 
-    def __init__(self, X: Array, bags: BagsAlone, held_out: Bags) -> None:
+    def __init__(self, X: Array, bags: CorrectedBags, held_out: Bags) -> None:
         sizes = np.diff(bags.offsets)[held_out]
         self.starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(held_out) else np.zeros(0, dtype=np.int64)
         rows = [np.arange(bags.offsets[bag], bags.offsets[bag + 1]) for bag in held_out]

@@ -40,7 +40,7 @@ class Start:
 def informative_bags(bags: BagSet, *, background: bool, prune: float) -> BagSet:
     """Return the bags with a known tag or label, without the share `prune` of those that cost most (6.6.1).
 
-    Without a background class, segments labelled `BACKGROUND` are left out: they say nothing about the classes.
+    Without a background class, segments labelled `BACKGROUND` are left out: they have no information on the classes.
     """
     keep = np.ones(bags.n_segments, bool) if background else bags.labels != BACKGROUND
     known = (bags.tags != 0).any(axis=1)
@@ -69,7 +69,7 @@ def find_start(
 ) -> Start:
     """Find the first weights, and alpha if it is None.
 
-    The weights are fitted to candidate labels, then to the tags with a strong penalty, then with the alpha asked for.
+    The weights are fitted to candidate labels, then to the tags with a strong penalty, then with the given alpha.
     With a background class the likelihood has several maxima. From zero weights, about half of the fits ended in a
     lower one (six points of accuracy on the HJA data); from candidate labels with a large share of background, all
     fits that were tried reached the highest one. The background is divided into its kinds only after that.

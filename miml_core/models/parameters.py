@@ -1,4 +1,4 @@
-"""Parameters of models that come from a file or a database: checked before a model is made from them."""
+"""Check parameters of models that come from a file or a database, and make models from them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MOST = {
     "random_state": 2**32 - 1,
 }
 _MOST_OTHERWISE = 100_000
-"""Of a whole number: a larger one is no setting but a way to take all memory, or to work for ever."""
+"""Limit of whole numbers; a larger one would only exhaust the memory or never finish."""
 _LARGEST = 1e300
 _LONGEST_TEXT = 100
 
 
 def make_model(name: Any, params: Any) -> Model:
-    """Return a new model of that name.
+    """Return a new, unfitted model.
 
     Parameters
     ----------
@@ -62,23 +62,23 @@ def make_model(name: Any, params: Any) -> Model:
 
 
 def _check(model: str, name: str, value: Any, kinds: tuple[Any, ...]) -> None:
-    said = f"The parameter {name!r} of {model!r} must"
+    subject = f"The parameter {name!r} of {model!r} must"
     if value in _choices(kinds) or (isinstance(value, bool) and bool in kinds) or (value is None and _NONE in kinds):
         return
     if isinstance(value, int | float) and not isinstance(value, bool) and (float in kinds or int in kinds):
         if not abs(value) <= _LARGEST:
-            raise BagtagError(f"{said} be a finite number, not {_short(value)}.")
+            raise BagtagError(f"{subject} be a finite number, not {_short(value)}.")
         if float in kinds:
             return
         most = _MOST.get(name, _MOST_OTHERWISE)
         if not isinstance(value, int):
-            raise BagtagError(f"{said} be a whole number, not {value:g}.")
+            raise BagtagError(f"{subject} be a whole number, not {value:g}.")
         if not 0 <= value <= most:
-            raise BagtagError(f"{said} lie between 0 and {most}, not at {_short(value)}.")
+            raise BagtagError(f"{subject} be between 0 and {most}, not {_short(value)}.")
         return
     if isinstance(value, str) and str in kinds and len(value) <= _LONGEST_TEXT:
         return
-    raise BagtagError(f"{said} be {_words(kinds)}, not {_short(value)}.")
+    raise BagtagError(f"{subject} be {_words(kinds)}, not {_short(value)}.")
 
 
 _NONE = type(None)
@@ -99,6 +99,6 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 
 def _short(value: Any) -> str:
-    """What was given, at a length that fits into a sentence."""
+    """Return a value as text that is short enough for a message."""
     written = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a very large number"
     return written if len(written) <= 80 else written[:77] + "..."

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
 from miml_core.models import sim_kernels
-from miml_core.models.corrections import as_bags_alone
+from miml_core.models.corrections import corrections_as_bags
 from miml_core.threads import run_in_threads
 
 Array = NDArray[np.float64]
@@ -47,13 +47,13 @@ class Problem:
     @classmethod
     def of(cls, bags: BagSet, X: Array, loss: Loss, aggregate: Aggregate) -> Problem:
         """Return the problem of fitting `bags`; X are their rescaled features."""
-        alone = as_bags_alone(bags)
+        corrected = corrections_as_bags(bags)
         return cls(
-            X=X[alone.rows],
-            offsets=alone.offsets,
-            tags=alone.tags,
-            candidate=alone.candidate,
-            weight=_bag_weights(alone.tags, loss),
+            X=X[corrected.rows],
+            offsets=corrected.offsets,
+            tags=corrected.tags,
+            candidate=corrected.candidate,
+            weight=_bag_weights(corrected.tags, loss),
             loss=loss,
             aggregate=aggregate,
         )
@@ -78,9 +78,7 @@ class Problem:
         out = np.empty((*self.tags.shape, self.X.shape[1]))
 
         def work(_: int, first: int, last: int) -> None:
-            sim_kernels.fill_supports(
-                self.X, self.offsets, self.tags, self.candidate, scores, soft, first, last, out
-            )
+            sim_kernels.fill_supports(self.X, self.offsets, self.tags, self.candidate, scores, soft, first, last, out)
 
         self._over_blocks(work)
         return out

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
-from miml_core.exchange.rows import SegmentRow, Speaker, Status
+from miml_core.exchange.rows import LabelSource, SegmentRow, Status
 from miml_core.project import classes, run_blocks, segments, settings
 from miml_core.project.rows import Class, Segment
 from miml_core.project.schema import bags, media, predictions
@@ -106,7 +106,7 @@ def _word(
     known: dict[int, Class],
     label: int,
     status: Status,
-    said_by: Speaker,
+    said_by: LabelSource,
     who: str,
     probability: float | None,
     guess: Any,

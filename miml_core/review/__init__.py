@@ -1,1 +1,1 @@
-"""What to look at next, how far to trust it, and which tags to suggest; arrays in, arrays out."""
+"""Order segments for review, estimate accuracies, and suggest tags; functions of arrays."""

@@ -1,4 +1,4 @@
-"""How segments are ordered for review: sureness, and a random order that stays the same."""
+"""Order segments for review: by certainty, or in a random order that stays the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 
 def top_two(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """(n,) the likeliest column of each row, its probability, and how far ahead of the second it is."""
+    """Return (n,) the most probable column of each row, its probability, and its lead over the second.
+
+    Examples
+    --------
+    >>> top, probability, lead = top_two(np.array([[0.75, 0.25, 0.0]]))
+    >>> int(top[0]), float(probability[0]), float(lead[0])
+    (0, 0.75, 0.5)
+    """
     if probabilities.shape[1] == 1:
         best = probabilities[:, 0]
         return np.zeros(len(best), dtype=np.int64), best, best
@@ -17,10 +24,15 @@ def top_two(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
 
 
 def shuffled(ids: NDArray[np.int64], seed: int = 0) -> NDArray[np.int64]:
-    """A number for each id by which sorting gives a random order.
+    """Return (n,) sort keys that put ids into a random order.
 
-    It depends on the id alone (the mixing function of splitmix64), so that the sample a person works through goes on
-    where it was, after a new training and on another machine.
+    A key depends on the id and the seed only (the mixing function of splitmix64), so that a sample stays the same after
+    another training and on another computer.
+
+    Examples
+    --------
+    >>> np.argsort(shuffled(np.array([1, 2, 3, 4])))
+    array([2, 3, 0, 1])
     """
     with np.errstate(over="ignore"):
         z = ids.astype(np.uint64) + np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)

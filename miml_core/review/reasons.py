@@ -1,4 +1,4 @@
-"""Which segment explains a tag."""
+"""Find the segment that explains a tag."""
 
 from __future__ import annotations
 
@@ -6,28 +6,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def best_segment(
-    probabilities: NDArray[np.float64], may: NDArray[np.bool_], named: NDArray[np.int64]
-) -> int | None:
-    """The place of the segment of a bag that speaks most for a class.
+def best_segment(probabilities: NDArray[np.float64], may: NDArray[np.bool_], named: NDArray[np.int64]) -> int | None:
+    """Return the index of the segment that supports a class most.
 
     Parameters
     ----------
-    probabilities : (n,)
-        Of the class, given the bag's tags.
-    may : (n,)
-        Which segments can be a reason at all.
-    named
-        Places the model named as key instances of the class, if it does; they go before the likeliest segment.
+    probabilities : (n,) float
+        Probabilities of the class, given the bag's tags.
+    may : (n,) bool
+        Which segments may explain the class at all.
+    named : (k,) int
+        Key instances of the class by the model, if it has any; they are preferred to the most probable segment.
 
     Returns
     -------
-    None when no segment is left or stands out: none has any probability, or several share a small one.
+    int or None
+        None if no segment is distinct: all have probability 0, or several share a small one.
+
+    Examples
+    --------
+    >>> best_segment(np.array([0.1, 0.8, 0.3]), np.ones(3, dtype=bool), np.array([], dtype=np.int64))
+    1
     """
     own = named[may[named]]
     if len(own):
         return int(own[np.argmax(probabilities[own])])
     left = np.where(may, probabilities, 0.0)
     best = left.max(initial=0.0)
-    stands_out = best >= 0.5 or np.count_nonzero(left == best) == 1
-    return int(np.argmax(left)) if best > 0 and stands_out else None
+    is_distinct = best >= 0.5 or np.count_nonzero(left == best) == 1
+    return int(np.argmax(left)) if best > 0 and is_distinct else None

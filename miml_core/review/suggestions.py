@@ -1,4 +1,4 @@
-"""Tags to suggest for a bag, from the model's own tag probabilities."""
+"""Suggest tags of a bag by the model's tag probabilities."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 def rank_tags(
     probabilities: NDArray[np.float64], class_ids: Sequence[int], decided: Collection[int]
 ) -> list[tuple[int, float]]:
-    """(class, probability), the likeliest first, without those a person has already decided.
+    """Return (class, probability), the most probable first, without the classes that people have decided on.
 
-    Columns that have become the same class are one suggestion, with the larger probability.
+    Columns of classes that were merged are one suggestion, with the larger probability.
+
+    Examples
+    --------
+    >>> rank_tags(np.array([0.2, 0.9, 0.5]), [1, 2, 3], decided={2})
+    [(3, 0.5), (1, 0.2)]
     """
     best: dict[int, float] = {}
     for class_id, probability in zip(class_ids, probabilities):

@@ -31,7 +31,7 @@ from miml_core.segments.regions import Region, to_labels
 _FORMAT = "bagtag segmenter 2"
 _TREES = ("roots", "feature", "threshold", "left", "right", "value")
 _MOST_BYTES = 2**28
-_NOT_WHOLE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
+_INVALID_FILE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
 _N_TREES = 20
 _DEPTH = 12
 _LEAF = 4
@@ -195,7 +195,7 @@ class LearnedSegmenter:
             raise BagtagError(
                 f"There is no learned segmenter {path}; learn it again, or use the built-in segmenter."
             ) from None
-        except _NOT_WHOLE as error:
+        except _INVALID_FILE as error:
             raise BagtagError(
                 f"{path} is not a complete learned segmenter; learn it again, or use the built-in segmenter."
             ) from error

@@ -68,7 +68,7 @@ def find_picture_segments(picture: Picture, settings: PictureSegmentSettings | N
     >>> pixels[:, 30:] = (200, 40, 40)
     >>> picture = Picture(pixels, Grid(60, 40, 0.0, 60.0, 0.0, 40.0))
     >>> [region.box for region in find_picture_segments(picture, PictureSegmentSettings(segments=2))]
-    [(0, 0, 40, 31), (0, 31, 40, 60)]
+    [(0, 0, 40, 29), (0, 29, 40, 60)]
     """
     settings = settings or PictureSegmentSettings()
     return from_labels(_segment_map(picture.pixels, settings.segments) + 1)

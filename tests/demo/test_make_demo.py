@@ -64,7 +64,7 @@ def test_other_projects_are_left_alone(tmp_path, media_folder):
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(BagtagError, match="could not be made"):
+    with pytest.raises(BagtagError, match="could not be created"):
         make_demo(tmp_path / "file" / "demo", count=1)
 
 
@@ -77,7 +77,7 @@ def test_a_disk_without_room_is_told(tmp_path, kind):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
-        with pytest.raises(BagtagError, match="could not be made"):
+        with pytest.raises(BagtagError, match="could not be created"):
             make_demo(tmp_path / "demo", kind, count=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

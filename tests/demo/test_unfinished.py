@@ -48,7 +48,7 @@ def test_a_killed_making_is_marked_and_gone_on_with(tmp_path: Path) -> None:
     maker = processes.start(make_and_hold, str(folder), theirs)
     assert ours.recv() >= 460
     assert is_half_made(folder)
-    with pytest.raises(Locked, match="Another Bagtag is making a demo"):
+    with pytest.raises(Locked, match="Another Bagtag process is creating a demo"):
         make_demo(folder, count=3, train=False)
     os.kill(maker.pid or 0, signal.SIGKILL)
     maker.join()

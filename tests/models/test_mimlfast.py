@@ -6,7 +6,7 @@ import pytest
 from miml_core import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models import MODELS, load_model, mimlfast, mimlfast_kernels, mimlfast_training
-from miml_core.models.corrections import as_bags_alone
+from miml_core.models.corrections import corrections_as_bags
 from miml_core.models.mimlfast import MIMLFast
 from miml_core.models.mimlfast_training import PATIENCE, Settings, Weights, some_bags, train, trials
 
@@ -23,7 +23,7 @@ def random_bags(seed=0, n_bags=100, n_classes=4, n_features=5, noise=0.7):
 
 
 def descend(bags, weights, *, steps, rng, gamma0=0.01, eta=0.0, C=1e6, t=0):
-    alone = as_bags_alone(bags)
+    alone = corrections_as_bags(bags)
     X = bags.X[alone.rows].astype(np.float32)
     every = np.arange(len(alone.tags))
     return mimlfast_kernels.descend(
@@ -110,7 +110,7 @@ def test_ranking_loss_by_hand():
 
 def test_training_stops_when_held_out_bags_gain_no_more():
     bags, _ = random_bags(noise=1.5)
-    alone, X = as_bags_alone(bags), bags.X.astype(np.float32)
+    alone, X = corrections_as_bags(bags), bags.X.astype(np.float32)
     rng = np.random.default_rng(0)
     start = Weights.random(5, 4, 10, 1, rng)
     kept = start.copy()
@@ -206,7 +206,7 @@ def test_sub_concepts_help_a_class_of_two_kinds():
 
 def test_K_is_chosen_on_a_bounded_number_of_bags(monkeypatch):
     bags, _ = random_bags()
-    alone = as_bags_alone(bags)
+    alone = corrections_as_bags(bags)
     assert len(trials(alone, 0)[1]) == 3
     monkeypatch.setattr(mimlfast_training, "_MOST_BAGS", 70)
     few, thirds = trials(alone, 0)

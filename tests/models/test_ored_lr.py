@@ -187,7 +187,7 @@ def test_the_same_seed_gives_the_same_numbers_and_files_answer_alike(tmp_path):
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     np.savez(tmp_path / "foreign.npz", x=np.ones(3))
     for name in ("cut.npz", "foreign.npz"):
-        with pytest.raises(BagtagError, match="not a whole Bagtag model"):
+        with pytest.raises(BagtagError, match="not a complete Bagtag model"):
             load_model(tmp_path / name)
     with pytest.raises(BagtagError, match="no model file"):
         load_model(tmp_path / "missing.npz")

@@ -139,13 +139,13 @@ def crafted(path: Path, header: dict[str, Any] | None = None, **arrays: np.ndarr
     ],
 )
 def test_a_crafted_header_of_a_model_file_is_refused(tmp_path: Path, header: dict[str, Any]) -> None:
-    with pytest.raises(BagtagError, match="not a whole Bagtag model file"):
+    with pytest.raises(BagtagError, match="not a complete Bagtag model file"):
         load_model(crafted(tmp_path / "model.npz", header))
 
 
 def test_a_model_file_with_objects_is_refused(tmp_path: Path) -> None:
     path = crafted(tmp_path / "model.npz", coefficients_=np.array([print], dtype=object))
-    with pytest.raises(BagtagError, match="not a whole Bagtag model file"):
+    with pytest.raises(BagtagError, match="not a complete Bagtag model file"):
         load_model(path)
 
 
@@ -165,7 +165,7 @@ def test_a_small_model_file_cannot_fill_the_memory(
     assert path.stat().st_size < 2**16
     tracemalloc.start()
     try:
-        with pytest.raises(BagtagError, match="not a whole Bagtag model file"):
+        with pytest.raises(BagtagError, match="not a complete Bagtag model file"):
             load_model(path)
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
@@ -241,5 +241,5 @@ def test_a_segmenter_that_asks_for_features_there_are_not_is_refused(tmp_path: P
         learned._likeliness(LearnedSegmenter.load(path).trees, np.zeros((1, 20), np.float32), np.zeros(1, np.int64), 1)
     floats = trees | {"left": np.zeros(3)}
     LearnedSegmenter(learned.SoundSegmentSettings(), floats, (0.5, 0.5), (0.01, 100.0)).save(path)
-    with pytest.raises(BagtagError, match="not a whole learned segmenter"):
+    with pytest.raises(BagtagError, match="not a complete learned segmenter"):
         LearnedSegmenter.load(path)

@@ -83,11 +83,11 @@ def test_foreign_and_broken_files_are_refused(segmenter: LearnedSegmenter, tmp_p
     text.write_text("no arrays")
     circle = tmp_path / "circle.npz"
     left = np.zeros_like(segmenter.trees["left"])
-    LearnedSegmenter(
-        segmenter.settings, {**segmenter.trees, "left": left}, segmenter.levels, segmenter.pixel
-    ).save(circle)
+    LearnedSegmenter(segmenter.settings, {**segmenter.trees, "left": left}, segmenter.levels, segmenter.pixel).save(
+        circle
+    )
     for path in (foreign, text, circle):
-        with pytest.raises(BagtagError, match="not a whole learned segmenter"):
+        with pytest.raises(BagtagError, match="not a complete learned segmenter"):
             LearnedSegmenter.load(path)
     with pytest.raises(BagtagError, match="There is no learned segmenter"):
         LearnedSegmenter.load(tmp_path / "none.npz")
@@ -105,7 +105,7 @@ def test_silence_has_no_segments(segmenter: LearnedSegmenter) -> None:
 
 def test_only_calls_teach_nothing() -> None:
     lonely = judged(recording(0))
-    with pytest.raises(BagtagError, match="nothing to learn"):
+    with pytest.raises(BagtagError, match="examples of calls and of other sounds"):
         LearnedSegmenter.train([Example(lonely.spectrogram, lonely.kept, [])])
 
 
