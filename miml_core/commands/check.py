@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         accepted = project.accept_changed() if args.accept_changed else Accepted()
         problems = project.check(repair=args.repair)
     lines = [f"Found again: {path}" for path in found]
-    lines += [f"Accepted as it is now: {path}" for path in accepted.paths] + accepted.notes
+    lines += [f"Accepted the changed file: {path}" for path in accepted.paths] + accepted.notes
     lines += [f"{problem.sentence}{' Repaired.' if problem.repaired else ''}" for problem in problems]
     outcome = {"found_again": found, "problems": [asdict(problem) for problem in problems]}
     if args.accept_changed:

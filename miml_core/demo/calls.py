@@ -174,7 +174,7 @@ def _hoot(rng: np.random.Generator, voice: Voice) -> Call:
 def _double_bell(rng: np.random.Generator, voice: Voice) -> Call:
     """A high note that slides into a lower one, like a doorbell.
 
-    They are one sound: of two notes that always come together, no tag can tell whether the second is the species too.
+    They form one sound: if two notes always occurred together, tags could not show whether the second is a call, too.
     """
     high, n = 6300 * voice.pitch, round(rng.uniform(0.12, 0.18) / voice.tempo * RATE)
     slide = glide(0.08 / voice.tempo, high, 0.74 * high)

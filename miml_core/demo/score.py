@@ -52,10 +52,10 @@ def _judge(
 ) -> Iterator[_Judged]:
     file = PurePosixPath(bag.path).name
     present = [class_id for class_id, tag in bag.tags.items() if tag > 0]
-    commonest = names[max(present, key=lambda class_id: (common[class_id], -class_id))] if present else None
+    most_common = names[max(present, key=lambda class_id: (common[class_id], -class_id))] if present else None
     for segment in project.segments(bag.id):
         if segment.prediction is not None:
-            yield _Judged(truth.label_of(file, segment.outline), names[segment.prediction.top], commonest)
+            yield _Judged(truth.label_of(file, segment.outline), names[segment.prediction.top], most_common)
 
 
 def _share(right: Iterator[bool]) -> float:

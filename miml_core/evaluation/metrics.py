@@ -15,7 +15,13 @@ Truth = NDArray[np.int64]
 
 
 def predicted_classes(probabilities: ArrayLike, n_classes: int) -> Truth:
-    """Return (N,) the most likely class; a background column is not used."""
+    """Return (N,) the most likely class; a background column is not used.
+
+    Examples
+    --------
+    >>> predicted_classes([[0.2, 0.3, 0.5]], n_classes=2)
+    array([1])
+    """
     return np.argmax(np.asarray(probabilities)[:, :n_classes], axis=1)
 
 
@@ -35,7 +41,13 @@ def instance_accuracy(truth: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def macro_f1(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the mean F1 of the classes that occur in the truth: rare classes count as much as common ones."""
+    """Return the mean F1 of the classes that occur in the truth: rare classes count as much as common ones.
+
+    Examples
+    --------
+    >>> macro_f1([0, 0, 0, 1], [0, 0, 0, 0])  # F1 is 6 / 7 for class 0 and 0 for class 1
+    0.42857142857142855
+    """
     from sklearn.metrics import f1_score
 
     truth, predicted = _known(truth, predicted)
@@ -46,6 +58,11 @@ def key_instance_accuracy(truth: ArrayLike, scores: ArrayLike, offsets: ArrayLik
     """Return the share of tags whose highest-scored segment has that class (key instances, Huang et al. 2014).
 
     Tags without a segment of that class in the bag are not counted, and segments of unknown class are not considered.
+
+    Examples
+    --------
+    >>> key_instance_accuracy([0, 1], [[0.9, 0.2], [0.3, 0.8]], offsets=[0, 2], tags=[[1, 1]])
+    1.0
     """
     truth, scores, offsets = np.asarray(truth), np.asarray(scores), np.asarray(offsets)
     right = total = 0
@@ -59,7 +76,13 @@ def key_instance_accuracy(truth: ArrayLike, scores: ArrayLike, offsets: ArrayLik
 
 
 def one_against_rest(truth: ArrayLike, each: ArrayLike) -> dict[str, float]:
-    """Return AUC and log-likelihood of each class against the rest, averaged (Wang and Pinar 2019, section 4)."""
+    """Return AUC and log-likelihood of each class against the rest, averaged (Wang and Pinar 2019, section 4).
+
+    Examples
+    --------
+    >>> one_against_rest([0, 1], [[0.9, 0.2], [0.3, 0.8]])["each_auc"]
+    1.0
+    """
     from sklearn.metrics import roc_auc_score
 
     known, p = _known(truth, each)
@@ -78,19 +101,37 @@ def one_against_rest(truth: ArrayLike, each: ArrayLike) -> dict[str, float]:
 
 
 def log_likelihood(truth: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean log probability of the true class."""
+    """Return the mean log probability of the true class.
+
+    Examples
+    --------
+    >>> log_likelihood([0], [[0.5, 0.5]])
+    -0.6931471805599453
+    """
     truth, p = _known(truth, probabilities)
     return float(np.log(np.maximum(p[np.arange(len(truth)), truth], 1e-300)).mean())
 
 
 def brier_score(truth: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean squared distance between probabilities and truth, summed over classes (0 to 2)."""
+    """Return the mean squared distance between probabilities and truth, summed over classes (0 to 2).
+
+    Examples
+    --------
+    >>> brier_score([0], [[0.5, 0.5]])
+    0.5
+    """
     truth, p = _known(truth, probabilities)
     return float(((p - np.eye(p.shape[1])[truth]) ** 2).sum(axis=1).mean())
 
 
 def calibration_error(truth: ArrayLike, probabilities: ArrayLike, n_bins: int = 10) -> float:
-    """Return the expected calibration error: mean |accuracy - confidence| over equal bins of the top probability."""
+    """Return the expected calibration error: mean |accuracy - confidence| over equal bins of the top probability.
+
+    Examples
+    --------
+    >>> calibration_error([0, 1], [[0.75, 0.25], [0.75, 0.25]])  # half of the predictions are right
+    0.25
+    """
     truth, p = _known(truth, probabilities)
     confidence, right = p.max(axis=1), p.argmax(axis=1) == truth
     which = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
@@ -102,7 +143,14 @@ def calibration_error(truth: ArrayLike, probabilities: ArrayLike, n_bins: int = 
 
 
 def union_tags(predicted: ArrayLike, offsets: ArrayLike, n_classes: int) -> NDArray[np.bool_]:
-    """Return (B, C) the union of each bag's predicted classes (Pham et al. 2015, eq. 28); negative is background."""
+    """Return (B, C) the union of each bag's predicted classes (Pham et al. 2015, eq. 28); negative is background.
+
+    Examples
+    --------
+    >>> union_tags([0, 2, -2], offsets=[0, 2, 3], n_classes=3)
+    array([[ True, False,  True],
+           [False, False, False]])
+    """
     predicted, offsets = np.asarray(predicted), np.asarray(offsets)
     tags = np.zeros((len(offsets) - 1, n_classes), bool)
     bag_of = np.repeat(np.arange(len(tags)), np.diff(offsets))
@@ -112,7 +160,13 @@ def union_tags(predicted: ArrayLike, offsets: ArrayLike, n_classes: int) -> NDAr
 
 
 def hamming_loss(tags: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the share of (bag, class) pairs that are wrong; tags that are not known are left out."""
+    """Return the share of (bag, class) pairs that are wrong; tags that are not known are left out.
+
+    Examples
+    --------
+    >>> hamming_loss([[1, -1, 0]], [[True, True, True]])
+    0.5
+    """
     tags, predicted = np.asarray(tags), np.asarray(predicted, dtype=bool)
     return float(((tags > 0) != predicted)[tags != 0].mean())
 
@@ -132,7 +186,13 @@ def ranking_loss(tags: ArrayLike, scores: ArrayLike) -> float:
 
 
 def average_precision(tags: ArrayLike, scores: ArrayLike) -> float:
-    """Return the share of present tags among those scored at least as high, averaged over present tags and bags."""
+    """Return the share of present tags among those scored at least as high, averaged over present tags and bags.
+
+    Examples
+    --------
+    >>> average_precision([[1, -1, -1]], [[0.5, 0.7, 0.1]])
+    0.5
+    """
     from sklearn.metrics import label_ranking_average_precision_score
 
     present, scores = _ordered_bags(tags, scores)
@@ -140,13 +200,25 @@ def average_precision(tags: ArrayLike, scores: ArrayLike) -> float:
 
 
 def one_error(tags: ArrayLike, scores: ArrayLike) -> float:
-    """Return the share of bags whose highest-scored tag is absent."""
+    """Return the share of bags whose highest-scored tag is absent.
+
+    Examples
+    --------
+    >>> one_error([[1, -1], [-1, 1]], [[0.9, 0.1], [0.8, 0.3]])
+    0.5
+    """
     present, scores = _ordered_bags(tags, scores)
     return float((~present[np.arange(len(present)), scores.argmax(axis=1)]).mean()) if len(present) else float("nan")
 
 
 def coverage(tags: ArrayLike, scores: ArrayLike) -> float:
-    """Return how many tags are ranked above the last present one, divided by the number of classes."""
+    """Return how many tags are ranked above the last present one, divided by the number of classes.
+
+    Examples
+    --------
+    >>> coverage([[1, -1, -1, -1]], [[0.5, 0.7, 0.1, 0.2]])
+    0.25
+    """
     from sklearn.metrics import coverage_error
 
     present, scores = _ordered_bags(tags, scores)
@@ -156,7 +228,13 @@ def coverage(tags: ArrayLike, scores: ArrayLike) -> float:
 
 
 def bag_measures(tags: ArrayLike, scores: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
-    """Return the five measures of Pham et al. (2015), Table 7, by name."""
+    """Return the five measures of Pham et al. (2015), Table 7, by name.
+
+    Examples
+    --------
+    >>> bag_measures([[1, -1]], [[0.9, 0.1]], [[True, False]])["hamming_loss"]
+    0.0
+    """
     return {
         "hamming_loss": hamming_loss(tags, predicted),
         "ranking_loss": ranking_loss(tags, scores),

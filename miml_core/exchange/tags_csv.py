@@ -41,7 +41,7 @@ class TagRow:
     end_s: float | None = None
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    """Said to be absent one by one."""
+    """Classes that the table lists as absent."""
     finished: bool = False
     """Whether all classes that are not present are absent."""
     where: str = field(default="", compare=False)

@@ -1,7 +1,7 @@
 """Perceptually uniform colour maps for spectrograms, with 256 colours each.
 
 Viridis, magma and inferno are those of Smith, van der Walt and Firing (public domain, CC0), kept as 33 anchor
-colours; the colours between them lie within two levels of the originals.
+colours; the colours between them are within two levels of the originals.
 """
 
 from functools import cache

@@ -219,7 +219,7 @@ def hop_samples(rate: int, settings: SpectrogramSettings) -> int:
 class _Layout:
     """Settings in samples and bins, for one sample rate.
 
-    The bins at 0 Hz and at half the sample rate are never used: half of their row would lie outside the sound.
+    The bins at 0 Hz and at half the sample rate are never used: half of their row would be outside the spectrum.
     """
 
     rate: int
