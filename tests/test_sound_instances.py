@@ -85,7 +85,7 @@ def test_drawn_regions_across_blocks_and_other_grids_are_described(recording, mo
     assert np.isfinite(describe_regions(recording, 0.0, 6.0, coarse, [other], settings)).all()
 
 
-def test_a_file_that_ends_before_its_header_says_gives_what_it_has(recording, monkeypatch):
+def test_a_file_that_is_shorter_than_its_header_states_is_read_to_its_end(recording, monkeypatch):
     monkeypatch.setattr(sound_blocks, "BLOCK_SECONDS", 1.0)
     content = recording.read_bytes()
     cut = recording.with_name("cut.wav")

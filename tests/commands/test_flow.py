@@ -73,7 +73,7 @@ def test_from_a_folder_of_recordings_to_a_table_of_labelled_calls(
     assert run(capsys, "check", project) == (0, {"found_again": [], "problems": []})
 
 
-def test_labels_that_new_segments_would_take_along_are_told_before(
+def test_labels_that_new_segments_would_take_along_are_listed_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_recordings(tmp_path / "recordings", 1)
@@ -86,8 +86,8 @@ def test_labels_that_new_segments_would_take_along_are_told_before(
         opened.store_instances(1, row_of_boxes(1))
         opened.correct(1, 1)
     assert run(capsys, "segment", project)[0] == 0 and len(started) == 1, "what is up to date is not at risk"
-    code, told = run(capsys, "segment", project, "--again")
-    assert code == 1 and "clip_000.wav: segment 1 (Wren)" in told["error"] and len(started) == 1
+    code, reported = run(capsys, "segment", project, "--again")
+    assert code == 1 and "clip_000.wav: segment 1 (Wren)" in reported["error"] and len(started) == 1
     code, seen = run(capsys, "segment", project, "--again", "--preview")
     assert code == 0 and seen["lost"] == ["clip_000.wav: segment 1 (Wren)"] and len(started) == 1
     assert run(capsys, "segment", project, "--again", "--yes")[0] == 0 and len(started) == 2
@@ -119,8 +119,8 @@ def test_an_export_over_the_project_or_a_recording_is_refused(
     recording = project / "media" / "clip 0.wav"
     before = {path: path.read_bytes() for path in (project / "project.db", recording)}
     for target, why in ((project / "project.db", "belongs to the project"), (recording, "already exists")):
-        code, told = run(capsys, "export", project, target, "--what", "all")
-        assert code == 1 and why in told["error"] and "choose another" in told["error"]
+        code, reported = run(capsys, "export", project, target, "--what", "all")
+        assert code == 1 and why in reported["error"] and "choose another" in reported["error"]
     assert {path: path.read_bytes() for path in before} == before
 
 

@@ -132,9 +132,14 @@ def test_every_error_is_one_object(
 
 def test_a_failed_job_is_one_object_with_its_failures(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, "import", project, project / "nowhere", "--json")
-    told = read_json(out)
+    reported = read_json(out)
     assert code == 1 and err == ""
-    assert told["kind"] == "job_failed" and "nowhere" in told["error"] and told["failures"] == [] and told["job"] == 1
+    assert (
+        reported["kind"] == "job_failed"
+        and "nowhere" in reported["error"]
+        and reported["failures"] == []
+        and reported["job"] == 1
+    )
 
 
 def test_a_project_that_is_a_file_or_cannot_be_read_is_a_sentence(
@@ -181,7 +186,7 @@ def test_nobody_reads_on(project: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-def test_an_output_that_cannot_be_written_is_told(project: Path) -> None:
+def test_an_output_that_cannot_be_written_is_reported(project: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = run_program("status", project, stdout=full)
     assert done.returncode == 1
@@ -202,10 +207,10 @@ def test_a_terminal_that_knows_only_ascii_shows_every_name(project: Path, tmp_pa
     env = {"PYTHONIOENCODING": "ascii", "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
     done = run_program("status", strange, env=env)
     assert done.returncode == 0 and b"Zaunk\\xf6nig" in done.stdout and b"v\\udcf6gel" in done.stdout
-    told = read_json(run_program("status", strange, "--json", env=env).stdout.decode("ascii"))
-    assert told["name"] == "Vögel 鸟" and told["project"] == str(strange)
-    told = read_json(run_program("status", strange, "--json", env={"PYTHONIOENCODING": "utf-8"}).stdout.decode())
-    assert told["name"] == "Vögel 鸟" and told["project"] == str(strange)
+    reported = read_json(run_program("status", strange, "--json", env=env).stdout.decode("ascii"))
+    assert reported["name"] == "Vögel 鸟" and reported["project"] == str(strange)
+    reported = read_json(run_program("status", strange, "--json", env={"PYTHONIOENCODING": "utf-8"}).stdout.decode())
+    assert reported["name"] == "Vögel 鸟" and reported["project"] == str(strange)
 
 
 STOP_WHEN_IMPORTING = """
@@ -270,7 +275,7 @@ def call_as_nobody(command: str, folder: str, answer: processes.Connection) -> N
 
 @pytest.mark.skipif(os.name == "nt", reason="needs users")
 @pytest.mark.parametrize("command", ["status", "check"])
-def test_a_read_only_project_says_so(command: str, project: Path) -> None:
+def test_a_read_only_project_is_reported(command: str, project: Path) -> None:
     project.chmod(0o555)
     (project / "project.db").chmod(0o444)
     for parent in project.parents:

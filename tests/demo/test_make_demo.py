@@ -62,7 +62,7 @@ def test_other_projects_are_left_alone(tmp_path, media_folder):
         make_demo(tmp_path / "other", kind="picture", seed=1)
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path):
+def test_a_place_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(BagtagError, match="could not be created"):
         make_demo(tmp_path / "file" / "demo", count=1)
@@ -70,7 +70,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on the size of files")
 @pytest.mark.parametrize("kind", ["sound", "picture"])
-def test_a_disk_without_room_is_told(tmp_path, kind):
+def test_a_full_disk_is_reported(tmp_path, kind):
     import resource
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

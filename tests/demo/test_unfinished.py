@@ -30,12 +30,12 @@ def stop_at(step):
     return progress
 
 
-def make_and_hold(folder: str, told: processes.Connection) -> None:
+def make_and_hold(folder: str, reported: processes.Connection) -> None:
     """Make a demo up to its tags and stay there."""
 
     def progress(done, of, info):
         if done >= 460:
-            told.send(done)
+            reported.send(done)
             threading.Event().wait()
 
     make_demo(folder, count=3, train=False, progress=progress)

@@ -22,7 +22,7 @@ def call(pitch, seconds=0.3):
 
 
 def write_recordings(folder, n=16):
-    """Two or three kinds of calls in each recording; answers (file, start, duration, label) of every call."""
+    """Two or three kinds of calls in each recording; returns (file, start, duration, label) of every call."""
     rng = np.random.default_rng(0)
     folder.mkdir(parents=True)
     events = []

@@ -236,7 +236,7 @@ def test_what_cannot_be_exported_is_said(tmp_path):
         FORMATS["coco"].write([replace(PICTURE, width=None)], tmp_path / "a.json")
     with pytest.raises(BagtagError, match=r"Segment 1 of 'pond\.jpg'"):
         FORMATS["label-maps"].write([replace(PICTURE, outline=(), box=None)], tmp_path / "a")
-    with pytest.raises(BagtagError, match="yet labelled"):
+    with pytest.raises(BagtagError, match="but has the label"):
         replace(SOUND, status="background")
     blocker = tmp_path / "file"
     blocker.write_text("x")
@@ -259,7 +259,7 @@ def test_what_cannot_be_read_is_said(format, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "reported"),
     [
         ("csv", "file,start_s\na.wav,x\n", "line 2: 'x' is not a number"),
         ("csv", "file,start_s\na.wav\n", "line 2 has not as many cells"),
@@ -269,14 +269,14 @@ def test_what_cannot_be_read_is_said(format, tmp_path):
         ("raven", "Selection\tSpecies\n", "no column 'Begin Time"),
         ("audacity", "1.0\t2.0\tWren\nhello\n", "line 2: 'hello' is not a number"),
         ("audacity", "\\\t1.0\t2.0\n", "line 1 gives frequencies before any label"),
-        ("coco", '{"images": []}', "not a COCO file.*categories"),
-        ("coco", '{"images": [{"id": 1}], "categories": [], "annotations": [{"image_id": 1}]}', "not a COCO file"),
+        ("coco", '{"images": []}', "cannot be read as COCO JSON.*categories"),
+        ("coco", '{"images": [{"id": 1}], "categories": [], "annotations": [{"image_id": 1}]}', "cannot be read as COCO JSON"),
     ],
 )
-def test_errors_name_the_line(name, content, told, tmp_path):
+def test_errors_name_the_line(name, content, reported, tmp_path):
     path = tmp_path / "given.txt"
     path.write_text(content)
-    with pytest.raises(BagtagError, match=f"given.txt.*{told}"):
+    with pytest.raises(BagtagError, match=f"given.txt.*{reported}"):
         FORMATS[name].read(path)
 
 

@@ -59,7 +59,7 @@ def test_odd_tags_come_back(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("name,tags\na,b\n", "no column 'file'"),
         ("file\na.wav\n", "neither a column 'tags'"),
@@ -73,12 +73,12 @@ def test_odd_tags_come_back(name, tmp_path):
         ('file,tags\n"a.wav,Wren\n', "unexpected end of data"),
     ],
 )
-def test_bad_tags_are_told_by_line(text, told, tmp_path):
-    with pytest.raises(BagtagError, match=f"given.csv.*{told}"):
+def test_bad_tags_are_reported_by_line(text, reported, tmp_path):
+    with pytest.raises(BagtagError, match=f"given.csv.*{reported}"):
         read_tags(given_file(tmp_path, text))
 
 
-def test_a_missing_table_is_told(tmp_path):
+def test_a_missing_table_is_reported(tmp_path):
     with pytest.raises(BagtagError, match="nowhere"):
         read_tags(tmp_path / "nowhere.csv")
 
@@ -96,7 +96,7 @@ def test_species_come_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("colour\nred\n", "no column 'name'"),
         ("name,colour\nWren,red\n", "line 2: the colour 'red'"),
@@ -106,6 +106,6 @@ def test_species_come_back(tmp_path):
         ("name,key\n,w\n", "line 2 has no name"),
     ],
 )
-def test_bad_lists_are_told_by_line(text, told, tmp_path):
-    with pytest.raises(BagtagError, match=f"given.csv.*{told}"):
+def test_bad_lists_are_reported_by_line(text, reported, tmp_path):
+    with pytest.raises(BagtagError, match=f"given.csv.*{reported}"):
         read_species(given_file(tmp_path, text))

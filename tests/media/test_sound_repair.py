@@ -95,7 +95,7 @@ def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path: Path, suff
     assert n_read > 10 and n_refused > 10
 
 
-def test_synchronisation_bytes_inside_a_frame_are_told_apart(tmp_path: Path) -> None:
+def test_synchronisation_bytes_inside_a_frame_are_distinguished(tmp_path: Path) -> None:
     """Frames are searched by bytes that also occur in them; every kind of header that could be meant is tried."""
     whole = flac(tmp_path)
     for third in range(256):

@@ -1,4 +1,4 @@
-"""The background keeps no more than its share; tags tell the share, and what people labelled moves it."""
+"""The background is limited to its share, which follows from the tags and from labels that people gave."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def flocks(noise: float, n_bags: int = 150, spread: float = 0.7, seed: int = 0) 
 
 
 def log_odds(bags: BagSet, truth: np.ndarray, doubt: float) -> np.ndarray:
-    """What a model with that much doubt says of segments."""
+    """Probabilities of segments by a model with that much uncertainty."""
     scores = np.eye(4)[truth] + doubt * np.random.default_rng(1).standard_normal((len(truth), 4))
     return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
 
@@ -130,7 +130,7 @@ def test_bags_without_tags_stay_background():
 
 
 def test_what_the_background_gives_up_is_learnt_from():
-    """Where the background took most of each flock, segments of new bags are told apart better once it is lowered."""
+    """If the background took most segments, segments of new bags are distinguished better once it is lowered."""
     bags, _ = flocks(0.3, spread=2.0)
     new, truth = flocks(0.3, spread=2.0, seed=1)
     model = ORedLR(alpha=1.0, background=True, leak=0.01).fit(bags)

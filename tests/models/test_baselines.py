@@ -41,7 +41,7 @@ def test_candidate_em_finds_blobs(n_classes):
     assert ((model.predict_tags(bags) > 0.5) == (bags.tags > 0)).mean() > 0.85
 
 
-def test_supervised_lr_learns_from_labels_and_says_when_there_are_none():
+def test_supervised_lr_learns_from_labels_and_refuses_bags_without_any():
     bags, truth = blobs()
     with pytest.raises(BagtagError, match="label"):
         MODELS["supervised-lr"]().fit(bags)

@@ -187,9 +187,9 @@ OLD_CALLS = [
 
 @pytest.mark.parametrize(("name", "old"), OLD_CALLS)
 def test_constructors_take_the_old_names_with_a_warning(name, old):
-    with pytest.warns(DeprecationWarning, match="is now called") as told:
+    with pytest.warns(DeprecationWarning, match="is now called") as reported:
         model = MODELS[name](**old)
-    assert len(told) == len(old) and all(one.filename == __file__ for one in told)
+    assert len(reported) == len(old) and all(one.filename == __file__ for one in reported)
     wanted = {OLD_NAMES[param]: value for param, value in old.items()}
     assert {param: model.get_params()[param] for param in wanted} == wanted
     shown = inspect.signature(MODELS[name]).parameters.keys() | model.get_params().keys()

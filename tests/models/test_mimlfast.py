@@ -168,16 +168,16 @@ def test_what_a_person_said_is_kept(fitted):
     tags, labels = bags.tags.copy(), bags.labels.copy()
     tags[bag] = 0
     labels[first : first + 2] = [2, BACKGROUND]
-    told = bags.replace(tags=tags, labels=labels)
-    rows = model.annotate(told)
+    reported = bags.replace(tags=tags, labels=labels)
+    rows = model.annotate(reported)
     assert rows[first, 2] == pytest.approx(1.0) and not rows[first + 1].any()
-    assert model.key_instances(told)[bag, 2] == first
+    assert model.key_instances(reported)[bag, 2] == first
     tags[0] = -1
     assert not model.annotate(bags.replace(tags=tags)[[0]]).any()
 
 
 def test_corrections_teach():
-    """Two classes that always come together cannot be told apart from tags; some labels tell them apart."""
+    """Two classes that always come together cannot be distinguished by tags, but by some labels."""
     rng = np.random.default_rng(0)
     pairs = np.concatenate([[[3, 0, 0], [0, 3, 0]] + rng.standard_normal((2, 3)) * 0.3 for _ in range(40)])
     others = np.array([0, 0, 3]) + rng.standard_normal((40, 3)) * 0.3
@@ -213,22 +213,22 @@ def test_K_is_chosen_on_a_bounded_number_of_bags(monkeypatch):
     assert np.count_nonzero(few.tags.any(axis=1)) == sum(map(len, thirds)) == 70
     monkeypatch.setattr(mimlfast_training, "_MANY_BAGS", 70)
     assert len(trials(alone, 0)[1]) == 1
-    told = []
-    MIMLFast().fit(bags, progress=lambda step, of, info: told.append((step, of)))
-    assert {of for _, of in told} == {400} and 300 < told[-1][0] <= 400
-    assert [step for step, _ in told] == sorted(step for step, _ in told)
+    reported = []
+    MIMLFast().fit(bags, progress=lambda step, of, info: reported.append((step, of)))
+    assert {of for _, of in reported} == {400} and 300 < reported[-1][0] <= 400
+    assert [step for step, _ in reported] == sorted(step for step, _ in reported)
 
 
 def test_progress_stops_and_cancels():
     bags, _ = random_bags()
-    told = []
+    reported = []
 
     def stop_after_three(step, of, info):
-        told.append((step, of, info["ranking_loss"]))
-        return len(told) >= 3
+        reported.append((step, of, info["ranking_loss"]))
+        return len(reported) >= 3
 
     model = MIMLFast(K=1).fit(bags, progress=stop_after_three)
-    assert [step for step, _, _ in told] == [1, 2, 3] and len(model.curve_) == 3
+    assert [step for step, _, _ in reported] == [1, 2, 3] and len(model.curve_) == 3
     assert len(MIMLFast().fit(bags, progress=stop_after_three).curve_) == 1
     assert np.isfinite(model.annotate(bags)).all()
 
@@ -250,7 +250,7 @@ def test_a_warm_start_goes_on_and_takes_new_classes(fitted):
     assert MIMLFast().fit(wider, warm_start=model).predict_proba(bags.X).shape == (bags.n_segments, 5)
 
 
-def test_same_seed_same_numbers_and_a_saved_model_answers_the_same(tmp_path, fitted):
+def test_same_seed_same_numbers_and_a_saved_model_predicts_the_same(tmp_path, fitted):
     model, bags, _ = fitted
     again = MIMLFast(K=2).fit(bags)
     np.testing.assert_array_equal(model.concepts_, again.concepts_)
@@ -276,7 +276,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_data_gives_finite_answers(case):
+def test_hostile_data_gives_finite_predictions(case):
     X, offsets, tags = HOSTILE[case]
     bags = BagSet(X, offsets, tags, ["a", "b", "c"][: len(tags[0])])
     model = MIMLFast().fit(bags)

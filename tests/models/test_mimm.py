@@ -80,7 +80,7 @@ def test_missing_values_are_refused_where_nothing_can_be_made_of_them():
         MIMM(pca=1).fit(gappy)
 
 
-def test_markov_chains_are_told_apart_by_their_moves():
+def test_markov_chains_are_distinguished_by_their_moves():
     """Same states, other moves: one kind stays, the other alternates."""
     rng = np.random.default_rng(0)
     stays = rng.random(80) < 0.5
@@ -94,7 +94,7 @@ def test_markov_chains_are_told_apart_by_their_moves():
     assert model.theta_[0, 2:].reshape(2, 2).diagonal().min() > 0.7
 
 
-def test_tags_beat_the_semi_supervised_approximations_where_the_paper_says_so():
+def test_tags_beat_the_semi_supervised_approximations_as_in_the_paper():
     """Figure 3 in shape: small bags, few positives, large overlap; error on new segments, averaged over draws."""
     errors = dict.fromkeys(("tags", "mm", "mmu"), 0.0)
     test, truth = blobs(1000, variance=10.0, seed=999)

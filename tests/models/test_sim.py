@@ -1,4 +1,4 @@
-"""Support Instance Machines: what the model learns and answers, and the paper's figures."""
+"""Support Instance Machines: what the model learns and predicts, and the paper's figures."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.models.sim_bags import plain_support, random_bags
 
 
 def test_corrections_teach():
-    """Two classes that always come together cannot be told apart from tags; two labels tell them apart."""
+    """Two classes that always come together cannot be distinguished by tags, but by two labels."""
     rng = np.random.default_rng(0)
     X = np.concatenate([[[3, 0, 0], [0, 3, 0]] + rng.standard_normal((2, 3)) * 0.3 for _ in range(20)])
     others = np.array([0, 0, 3]) + rng.standard_normal((20, 3)) * 0.3
@@ -141,10 +141,10 @@ def test_nothing_to_rank_is_said():
 
 def test_progress_counts_stops_and_cancels():
     bags, _ = random_bags(10, n_bags=30)
-    told = []
-    model = SIM(T=3, K=5).fit(bags, progress=lambda step, of, info: told.append((step, of, dict(info))))
-    steps = [step for step, _, _ in told]
-    assert steps == sorted(steps) and {of for _, of, _ in told} == {USUAL_FITS + 3}
+    reported = []
+    model = SIM(T=3, K=5).fit(bags, progress=lambda step, of, info: reported.append((step, of, dict(info))))
+    steps = [step for step, _, _ in reported]
+    assert steps == sorted(steps) and {of for _, of, _ in reported} == {USUAL_FITS + 3}
     assert steps[-3:] == [USUAL_FITS + 1, USUAL_FITS + 2, USUAL_FITS + 3]
     assert len(model.objective_) == 3
 
@@ -232,7 +232,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 @pytest.mark.parametrize("params", [{"lam": "auto"}, {"lam": 1e-9, "calibrated": True}, {"lam": 1e-9, "kernel": "rff"}])
-def test_hostile_data_gives_finite_answers(case, params):
+def test_hostile_data_gives_finite_predictions(case, params):
     X, offsets, tags = HOSTILE[case]
     bags = BagSet(X, offsets, tags, ["a", "b", "c"][: len(tags[0])])
     model = SIM(T=3, K=20, **params).fit(bags)

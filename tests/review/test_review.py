@@ -18,7 +18,7 @@ def test_the_interval_is_wilsons(right: int) -> None:
     assert (low, high) == pytest.approx(((centre - half) / (1 + z**2 / n), (centre + half) / (1 + z**2 / n)))
 
 
-def test_nothing_sampled_says_nothing() -> None:
+def test_an_empty_sample_has_the_full_interval() -> None:
     assert wilson_interval(0, 0) == (0.0, 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Sound segments: what stands out is found, knobs do what they say, and real recordings reach their figures."""
+"""Sound segments: loud regions are found, settings have their effect, and real recordings reach their figures."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,8 @@ def calls(times, *, noise=0.005, level=0.2):
     return make_spectrogram(sound.astype(np.float32), RATE, SpectrogramSettings.for_rate(RATE))
 
 
-def spans(spectrogram, **knobs):
-    regions = find_sound_segments(spectrogram, SoundSegmentSettings(**knobs))
+def spans(spectrogram, **settings):
+    regions = find_sound_segments(spectrogram, SoundSegmentSettings(**settings))
     grid = spectrogram.grid
     return [(float(grid.x_at(region.box[1])), float(grid.x_at(region.box[3]))) for region in regions]
 
@@ -35,7 +35,7 @@ def test_calls_are_found_where_they_are():
         assert end == pytest.approx(true_end, abs=0.05)
 
 
-def test_every_knob_does_what_it_says():
+def test_every_setting_has_its_effect():
     faint = calls([(1.0, 1.5)], level=0.004)
     assert len(spans(faint, sensitivity=1.0)) >= len(spans(faint, sensitivity=0.0))
     both = calls([(0.5, 0.53), (2.0, 2.6)])

@@ -155,11 +155,11 @@ def test_nothing_changes_unless_unseen_examples_speak_clearly_for_it() -> None:
     is_call = rng.random(400) < 0.9
     faint = np.arange(400) >= 300
     assert _best_levels(rng.random(400), is_call, faint) == (0.0, _NEVER)
-    told = np.where(is_call, 0.7, 0.3) + 0.1 * rng.random(400)
-    ordinary, of_faint = _best_levels(told, is_call, faint)
+    reported = np.where(is_call, 0.7, 0.3) + 0.1 * rng.random(400)
+    ordinary, of_faint = _best_levels(reported, is_call, faint)
     assert 0.3 < ordinary <= 0.7 and 0.3 < of_faint <= 0.7
     few = np.arange(400) >= 395
-    assert _best_levels(told, is_call, few)[1] == _NEVER
+    assert _best_levels(reported, is_call, few)[1] == _NEVER
 
 
 @pytest.mark.slow
