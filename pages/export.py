@@ -3,12 +3,11 @@
 import streamlit as st
 
 from pages.widgets.empty import empty
-from pages.widgets.export_form import choose_export, export_preview, export_target, start_export
+from pages.widgets.export_form import choose_export, export_button, export_folder, export_preview
 from pages.widgets.exports_list import exports_list
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
 from pages.widgets.session import the_project
-from pages.widgets.sure_button import sure_button
 
 project = the_project()
 
@@ -17,7 +16,7 @@ with told():
     form, rows = st.columns([2, 3], gap="large")
     with form, told():
         choice = choose_export(project)
-        target = export_target(project, choice)
+        folder = export_folder(project)
     with rows, told():
         some = export_preview(project, choice)
         if not some:
@@ -29,13 +28,6 @@ with told():
                 link="Review",
             )
     with form, told():
-        sure_button(
-            "Export",
-            lambda: start_export(project, choice, target),
-            key="export.start",
-            type="primary",
-            icon=":material/ios_share:",
-            disabled=not (some and target),
-        )
+        export_button(project, disabled=not (some and folder))
     with rows, told():
         exports_list(project)

@@ -10,22 +10,49 @@ from pages.widgets.dialogs import dialog_button
 from pages.widgets.empty import empty
 from pages.widgets.guard import told
 from pages.widgets.hints import hint
-from pages.widgets.live import rerun_on_news
 from pages.widgets.missing_files import look_at_files, missing_files
 from pages.widgets.paging import paging
 from pages.widgets.progress_row import progress_row
 from pages.widgets.session import the_project
+from pages.widgets.table_rows import selected_ids
 
 project = the_project()
 noun, nouns = WORDS[project.kind]
 
+
+@st.fragment(run_every=2.0)
+@told()
+def library_bags() -> None:
+    """Filters and the table of bags, kept up to date. Each part has a place of its own, so that none moves another."""
+    notices, filters, actions, table = st.container(), st.container(), st.container(), st.container()
+    if project.progress().n_bags == 0:
+        with table:
+            empty(
+                f"This project has no {nouns} yet",
+                f"Add a folder of {noun}s: they stay where they are. Or drop some files: they are copied into the "
+                "project.",
+                icon="library_add",
+            )
+    else:
+        with filters:
+            page = paging(project, bag_filters(project))
+        look_at_files(project, page)
+        with table:
+            if page.bags:
+                chosen = bag_table(project, page, key="library.table")
+                with actions:
+                    bag_actions(project, chosen, lambda: selected_ids("library.table"))
+            else:
+                empty("No bag fits this search", "Change the search or the filter above.", icon="search_off")
+    with notices:
+        missing_files(project)
+
+
 with told():
-    n_bags = project.progress().n_bags
-    complete = True
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         progress_row(project)
         with st.container(horizontal=True, width="content"):
-            dialog_button(f"Add {nouns}", "add", icon=":material/add:", primary=not n_bags)
+            dialog_button(f"Add {nouns}", "add", icon=":material/add:", primary=not project.progress().n_bags)
             dialog_button("Classes", "classes", icon=":material/label:")
     hint(
         project,
@@ -34,24 +61,4 @@ with told():
         f"{'can be heard' if project.kind == 'sound' else 'can be seen'} in it, not where. "
         "Select a row to open it on another page.",
     )
-    notices = st.container()
-    if n_bags == 0:
-        empty(
-            f"This project has no {nouns} yet",
-            f"Add a folder of {noun}s: they stay where they are. Or drop some files: they are copied into the project.",
-            icon="library_add",
-        )
-    else:
-        choice = bag_filters(project)
-        page = paging(project, choice)
-        look_at_files(project, page)
-        if page.bags:
-            above = st.container()
-            chosen, complete = bag_table(project, page, key="library.table")
-            with above:
-                bag_actions(project, chosen)
-        else:
-            empty("No bag fits this search", "Change the search or the filter above.", icon="search_off")
-    with notices:
-        missing_files(project)
-    rerun_on_news(project, pending=not complete)
+    library_bags()

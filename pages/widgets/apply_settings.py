@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from miml_core.project import Project, ResegmentPreview
-from pages.widgets.folding import fold, folding_popover
-from pages.widgets.knobs import forget_knobs
-from pages.widgets.sure_button import sure_button
+from pages.widgets.guard import action_button, attempt
+from pages.widgets.knobs import forget_knobs, turned_settings
 from pages.widgets.words import count, plain
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
 
 _TRIED_BAGS = 5
+_LOST = "segment.lost"
 _MOST_SAID = 12
 _SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
 
@@ -25,13 +25,19 @@ def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> N
     changed = turned != project.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown("**Apply**", width="content")
-        with folding_popover("To this bag", "apply-this", icon=":material/crop_free:"):
+        with _popover("To this bag", "this", ":material/crop_free:"):
             _ask(project, turned, bags=[bag_id], scope="all", key="this")
         for scope, label in _SCOPES.items():
-            with folding_popover(label, f"apply-{scope}", icon=":material/select_all:"):
+            with _popover(label, scope, ":material/select_all:"):
                 _ask(project, turned, bags=None, scope=scope, key=scope)
         if changed:
-            st.button("Back to what is stored", icon=":material/undo:", type="tertiary", on_click=forget_knobs)
+            st.button(
+                "Back to what is stored",
+                key="apply.back",
+                icon=":material/undo:",
+                type="tertiary",
+                on_click=forget_knobs,
+            )
         behind = project.progress().n_bags - project.progress().n_segmented
         if behind and not changed:
             st.caption(f"{count(behind, 'bag')} not segmented with these settings yet.", width="content")
@@ -43,30 +49,57 @@ def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, 
         st.markdown(f"- {sentence}")
     if touched.n_at_risk:
         _say_which(project, turned, bags, scope, key)
-    sure_button(
+    action_button(
         "Find segments",
-        lambda: _apply(project, turned, bags, scope, key),
+        _apply,
+        project,
+        bags,
+        scope,
+        key,
         key=f"apply.{key}",
         type="primary",
         disabled=not touched.n_bags,
     )
 
 
-def _apply(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
-    project.set_settings(turned)
+def _popover(label: str, name: str, icon: str) -> Any:
+    return st.popover(label, icon=icon, key=_open_key(name), on_change="rerun")
+
+
+def _open_key(name: str) -> str:
+    return f"segment.apply-{name}"
+
+
+def _apply(project: Project, bags: list[int] | None, scope: str, name: str) -> None:
+    project.set_settings(turned_settings(project))
     project.start_job("segment", {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags})
-    fold(f"apply-{key}")
+    st.session_state[_open_key(name)] = False
 
 
 def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
-    """Try the knobs on some bags with checked segments and name the labels that would go."""
-    if not st.button("Say which", icon=":material/manage_search:", key=f"apply.which.{key}"):
+    """Try the settings on some bags with checked segments and name the labels that would go."""
+    asked_for = (repr(turned), bags, scope, project.revision)
+    st.button(
+        "Say which",
+        icon=":material/manage_search:",
+        key=f"apply.which.{key}",
+        on_click=attempt,
+        args=(_find_lost, project, turned, bags, scope, asked_for),
+    )
+    tried_for, lost = st.session_state.get(_LOST, (None, []))
+    if tried_for != asked_for:
         return
-    lost = project.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=turned).lost
     where = "In this bag" if bags else f"In the first {_TRIED_BAGS} bags with checked segments"
     st.markdown(f"{where}, {count(len(lost), 'label')} would be lost{':' if lost else '.'}")
     for sentence in lost[:_MOST_SAID]:
         st.markdown(f"- {plain(sentence)}")
+
+
+def _find_lost(
+    project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, asked_for: tuple[Any, ...]
+) -> None:
+    lost = project.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=turned).lost
+    st.session_state[_LOST] = (asked_for, lost)
 
 
 def consequences(touched: ResegmentPreview) -> list[str]:

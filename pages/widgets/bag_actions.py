@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
+from miml_core import BagtagError
 from miml_core.project import Bag, NeedsConfirmation, Project
 from pages.widgets.confirmation import ask, pending_question, settle
 from pages.widgets.current_bag import ask_for
-from pages.widgets.folding import fold, folding_popover
 from pages.widgets.frame import go_to
 from pages.widgets.guard import attempt
-from pages.widgets.sure_button import sure_button
 from pages.widgets.words import count, plain
 
 _REMOVE = "remove-bags"
 _UNDO = "library.removed"
+_NOTE_OPEN = "library.note.open"
+_REMOVE_OPEN = "library.remove.open"
 _PAGES = {
     "Tag": ("tag", ":material/sell:"),
     "Segment": ("segment", ":material/graphic_eq:"),
@@ -22,8 +25,11 @@ _PAGES = {
 }
 
 
-def bag_actions(project: Project, chosen: list[Bag]) -> None:
-    """A row of buttons: open the one bag elsewhere, segment anew or remove several."""
+def bag_actions(project: Project, chosen: list[Bag], selected: Callable[[], list[int]]) -> None:
+    """A row of buttons: open the one bag elsewhere, find segments again or remove several.
+
+    `selected` returns the ids that are selected at the moment of a click, which may not be drawn yet.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="bag-actions"):
         if not chosen:
             _undo_removal(project)
@@ -40,7 +46,7 @@ def bag_actions(project: Project, chosen: list[Bag]) -> None:
         )
         if len(chosen) == 1:
             _note(project, chosen[0])
-        _remove(project, chosen)
+        _remove(project, chosen, selected)
         if len(chosen) == 1:
             st.text(chosen[0].path, width="stretch")
     if len(chosen) == 1 and chosen[0].error:
@@ -55,46 +61,56 @@ def _open(project: Project, bag: Bag) -> None:
 def _show_on(page: str, project: Project, bag_id: int) -> None:
     ask_for(project, bag_id)
     go_to(page)
+    st.rerun()  # the buttons are part of a fragment, and another page is a run of the whole app
 
 
 def _note(project: Project, bag: Bag) -> None:
-    with folding_popover("Note", "note", icon=":material/sticky_note_2:", type="primary" if bag.note else "secondary"):
-        note = st.text_area(
-            "Note", bag.note, key=f"note.{bag.id}.{bag.revision}", placeholder="For yourself and others"
-        )
-        sure_button("Keep", lambda: _keep_note(project, bag, note or ""), key=f"note.keep.{bag.id}")
+    with st.popover(
+        "Note",
+        icon=":material/sticky_note_2:",
+        type="primary" if bag.note else "secondary",
+        key=_NOTE_OPEN,
+        on_change="rerun",
+    ):
+        key = f"library.note.{bag.id}"
+        st.text_area("Note", bag.note, key=key, placeholder="For yourself and others")
+        st.button("Save", key=f"library.note.save.{bag.id}", on_click=attempt, args=(_save_note, project, bag.id, key))
 
 
-def _keep_note(project: Project, bag: Bag, note: str) -> None:
-    project.set_bag_note(bag.id, note.strip())
-    fold("note")
+def _save_note(project: Project, bag_id: int, key: str) -> None:
+    project.set_bag_note(bag_id, st.session_state[key].strip())
+    st.session_state[_NOTE_OPEN] = False
 
 
-def _remove(project: Project, chosen: list[Bag]) -> None:
+def _remove(project: Project, chosen: list[Bag], selected: Callable[[], list[int]]) -> None:
     ids = tuple(bag.id for bag in chosen)
     question = pending_question(_REMOVE, project, ids)
-    with folding_popover("Remove …", "remove", icon=":material/delete:", type="tertiary"):
+    with st.popover("Remove …", icon=":material/delete:", type="tertiary", key=_REMOVE_OPEN, on_change="rerun"):
         what = f"**{plain(chosen[0].name)}**" if len(chosen) == 1 else count(len(chosen), "bag")
         st.markdown(f"Take {what} out of the project? The files stay where they are, and it can be undone.")
         if question:
             st.warning(plain(question))
         # The key names the bags: a click is always meant for those that stood beside the button.
-        sure_button(
+        st.button(
             "Remove" if question is None else "Remove all the same",
-            lambda: _remove_bags(project, ids, confirm=question is not None),
             key=f"library.remove.{hash(ids)}.{question is not None}",
             type="primary",
+            on_click=attempt,
+            args=(_remove_bags, project, ids, selected, question is not None),
         )
 
 
-def _remove_bags(project: Project, ids: tuple[int, ...], *, confirm: bool) -> None:
+def _remove_bags(project: Project, ids: tuple[int, ...], selected: Callable[[], list[int]], confirm: bool) -> None:
+    if tuple(selected()) != ids:
+        settle(_REMOVE)
+        raise BagtagError("The selection has changed, so nothing was removed. Select the bags again.")
     try:
         result = project.remove_bags(ids, confirm=confirm)
     except NeedsConfirmation as question:
         ask(_REMOVE, project, ids, str(question))
         return
     settle(_REMOVE)
-    fold("remove")
+    st.session_state[_REMOVE_OPEN] = False
     st.session_state[_UNDO] = result
 
 

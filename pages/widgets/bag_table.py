@@ -10,6 +10,7 @@ import streamlit as st
 
 from miml_core.project import Bag, BagPage, Class, Project
 from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
+from pages.widgets.table_rows import keep_selection
 from pages.widgets.thumbnails import HEIGHT, WIDTH, thumbnails
 from pages.widgets.words import length_of_time
 
@@ -17,9 +18,9 @@ MOST_COLOURED = 200
 """Above this many classes the table's tags stay grey: every coloured option is sent to the browser."""
 
 
-def bag_table(project: Project, page: BagPage, *, key: str) -> tuple[list[Bag], bool]:
-    """Draw the table; answers the bags selected in it, and whether all thumbnails were ready."""
-    pictures, complete = thumbnails(project, page.bags)
+def bag_table(project: Project, page: BagPage, *, key: str) -> list[Bag]:
+    """Draw the table; returns the bags selected in it."""
+    pictures = thumbnails(project, page.bags)
     classes = project.classes()
     names = {one.id: one.name for one in classes}
     sound = project.kind == "sound"
@@ -32,25 +33,11 @@ def bag_table(project: Project, page: BagPage, *, key: str) -> tuple[list[Bag], 
         column_config=_columns(classes, sound=sound),
         on_select="rerun",
         selection_mode=ROWS_OR_A_CELL,
-        key=_steady_key(key, [bag.id for bag in page.bags]),
         placeholder="",
         alt="The bags of this project",
+        **keep_selection(key, [bag.id for bag in page.bags]),
     )
-    return [page.bags[place] for place in picked_rows(chosen, len(page.bags))], complete
-
-
-def _steady_key(key: str, ids: list[int]) -> str:
-    """Return the widget's key: a new one, without a selection, when other bags now stand in the selected rows.
-
-    Streamlit keeps a selection by row number. Bags added behind the selected ones do not disturb it.
-    """
-    drawn, number = st.session_state.get(f"{key}.drawn", (ids, 0))
-    state = st.session_state.get(f"{key}.{number}")
-    selected = picked_rows(state, len(drawn)) if state else []
-    if any(place >= len(ids) or ids[place] != drawn[place] for place in selected):
-        number += 1
-    st.session_state[f"{key}.drawn"] = (ids, number)
-    return f"{key}.{number}"
+    return [page.bags[place] for place in picked_rows(chosen, len(page.bags))]
 
 
 def _row(bag: Bag, names: dict[int, str], pictures: dict[int, str], *, sound: bool) -> dict[str, Any]:

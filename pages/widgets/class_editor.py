@@ -14,14 +14,15 @@ from miml_core.project import Class, NeedsConfirmation, Project
 from pages.widgets.canvas import RESERVED_KEYS
 from pages.widgets.confirmation import ask, pending_question, settle
 from pages.widgets.dialogs import close_dialog
-from pages.widgets.folding import fold, folding_popover
-from pages.widgets.guard import attempt, told
+from pages.widgets.guard import action_button, attempt, told
 from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
-from pages.widgets.run_again import run_again
-from pages.widgets.sure_button import sure_button
+from pages.widgets.table_rows import keep_selection
 from pages.widgets.words import count, plain
 
 _REMOVE = "remove-class"
+_SPECIES_OPEN = "dialog.species.open"
+_NEW = "dialog.class.new"
+
 
 @st.dialog("Classes", width="large", on_dismiss=close_dialog)
 def class_dialog(project: Project) -> None:
@@ -42,15 +43,18 @@ def _new_class(project: Project) -> None:
         st.form("classes.new", clear_on_submit=True, border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        name = st.text_input("New class", placeholder="Name of a species, or of anything you tag", max_chars=120)
-        if st.form_submit_button("Add", icon=":material/add:") and name.strip():
-            project.add_class(name.strip())
-            run_again("fragment")
+        st.text_input("New class", placeholder="Name of a species, or of anything you tag", max_chars=120, key=_NEW)
+        st.form_submit_button("Add", icon=":material/add:", on_click=attempt, args=(_add, project))
+
+
+def _add(project: Project) -> None:
+    if name := st.session_state[_NEW].strip():
+        project.add_class(name)
 
 
 def _table(classes: list[Class]) -> list[Class]:
     if not classes:
-        st.info("There are no classes yet. Add one above, bring a species list, or make them as you tag.")
+        st.info("There are no classes yet. Add one above, import a species list, or make them as you tag.")
         return []
     rows = [
         {
@@ -69,7 +73,6 @@ def _table(classes: list[Class]) -> list[Class]:
         height=min(35 * len(rows) + 38, 330),
         on_select="rerun",
         selection_mode=ROWS_OR_A_CELL,
-        key="classes.table",
         column_config={
             "colour": st.column_config.ImageColumn("", width=36),
             "name": "Name",
@@ -78,6 +81,7 @@ def _table(classes: list[Class]) -> list[Class]:
             "bags": st.column_config.NumberColumn("Bags", help="Bags tagged as having it", width=60),
             "segments": st.column_config.NumberColumn("Segments", help="Segments a person gave this label", width=80),
         },
+        **keep_selection("dialog.classes", [one.id for one in classes]),
     )
     return [classes[place] for place in picked_rows(picked, len(classes))]
 
@@ -89,25 +93,26 @@ def _swatch(colour: str) -> str:
 
 
 def _species_list(project: Project) -> None:
-    with folding_popover("Bring a species list", "species", icon=":material/upload_file:"):
+    with st.popover("Import a species list", icon=":material/upload_file:", key=_SPECIES_OPEN, on_change="rerun"):
         st.caption("A CSV with a column `name`, and if you like `scientific_name`, `colour`, `shortcut` and `note`.")
         file = st.file_uploader("Species list", type=["csv"], key="classes.csv", label_visibility="collapsed")
-        sure_button(
+        action_button(
             "Add its classes",
-            lambda: _bring(project, file),
-            key="classes.bring",
-            then="fragment",
+            _import,
+            project,
+            file,
+            key="classes.import",
             disabled=file is None,
         )
 
 
-def _bring(project: Project, file: Any) -> None:
+def _import(project: Project, file: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "species.csv"
         path.write_bytes(file.getbuffer())
         result = project.import_classes(path)
     st.toast(plain(result.sentence), icon=":material/check_circle:")
-    fold("species")
+    st.session_state[_SPECIES_OPEN] = False
 
 
 def _editor(project: Project, classes: list[Class], chosen: list[Class]) -> None:
@@ -124,11 +129,11 @@ def _editor(project: Project, classes: list[Class], chosen: list[Class]) -> None
 def _one(project: Project, classes: list[Class], one: Class) -> None:
     key = f"classes.{one.id}"
     with st.form(key, border=False):
-        name = st.text_input("Name", one.name, max_chars=120, key=f"{key}.name")
-        scientific = st.text_input("Scientific name", one.scientific_name, max_chars=120, key=f"{key}.scientific")
+        st.text_input("Name", one.name, max_chars=120, key=f"{key}.name")
+        st.text_input("Scientific name", one.scientific_name, max_chars=120, key=f"{key}.scientific_name")
         with st.container(horizontal=True):
-            colour = st.color_picker("Colour", one.colour, key=f"{key}.colour")
-            shortcut = st.selectbox(
+            st.color_picker("Colour", one.colour, key=f"{key}.colour")
+            st.selectbox(
                 "Key",
                 ["", *free_keys(classes, one)],
                 index=["", *free_keys(classes, one)].index(one.shortcut) if one.shortcut else 0,
@@ -136,18 +141,10 @@ def _one(project: Project, classes: list[Class], one: Class) -> None:
                 key=f"{key}.shortcut",
                 help="Labels a segment, or toggles the tag, with one key.",
             )
-        note = st.text_input("Note", one.note, max_chars=500, key=f"{key}.note")
-        if st.form_submit_button("Save", type="primary", icon=":material/check:"):
-            _save(
-                project,
-                one,
-                name=name.strip(),
-                scientific_name=scientific.strip(),
-                colour=colour,
-                shortcut=shortcut,
-                note=note,
-            )
-            run_again("fragment")
+        st.text_input("Note", one.note, max_chars=500, key=f"{key}.note")
+        st.form_submit_button(
+            "Save", type="primary", icon=":material/check:", on_click=attempt, args=(_save, project, one, key)
+        )
     _remove(project, one)
 
 
@@ -159,8 +156,10 @@ def free_keys(classes: list[Class], one: Class) -> list[str]:
     return sorted(set(letters) | own)
 
 
-def _save(project: Project, one: Class, **values: str) -> None:
-    changes = {name: value for name, value in values.items() if value != getattr(one, name)}
+def _save(project: Project, one: Class, key: str) -> None:
+    fields = ("name", "scientific_name", "colour", "shortcut", "note")
+    entered = {field: st.session_state[f"{key}.{field}"].strip() for field in fields}
+    changes = {field: value for field, value in entered.items() if value != getattr(one, field)}
     if changes:
         project.change_class(one.id, **changes)
 
@@ -168,11 +167,12 @@ def _save(project: Project, one: Class, **values: str) -> None:
 def _remove(project: Project, one: Class) -> None:
     question = pending_question(_REMOVE, project, one.id)
     if question is None:
-        sure_button(
+        action_button(
             "Remove",
-            lambda: _remove_if_unused(project, one),
+            _remove_if_unused,
+            project,
+            one,
             key=f"classes.remove.{one.id}",
-            then="fragment",
             icon=":material/delete:",
             type="tertiary",
         )
@@ -205,11 +205,17 @@ def _merge(project: Project, chosen: list[Class]) -> None:
     bags = sum(one.n_bags for one in chosen if one.id != into)
     segments = sum(one.n_segments for one in chosen if one.id != into)
     st.caption(f"Changes {count(bags, 'bag')} and {count(segments, 'segment')}. It can be undone.")
-    sure_button(
+    action_button(
         "Merge",
-        lambda: project.merge_classes([one for one in names if one != into], into),
+        _merge_into,
+        project,
+        list(names),
         key="classes.merge",
-        then="fragment",
         type="primary",
         icon=":material/merge:",
     )
+
+
+def _merge_into(project: Project, ids: list[int]) -> None:
+    into = st.session_state["classes.into"]
+    project.merge_classes([one for one in ids if one != into], into)

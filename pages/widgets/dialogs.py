@@ -11,6 +11,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from miml_core.project import Project
+from pages.widgets.guard import forget_errors
 
 _OPEN = "dialog.open"
 
@@ -28,6 +29,7 @@ def dialog_button(label: str, name: str, *, icon: str, primary: bool = False) ->
 
 
 def open_dialog(name: str) -> None:
+    forget_errors()
     st.session_state[_OPEN] = name
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.project import Kind
-from pages.widgets.add_media import bag_length, found_in, start_import
+from pages.widgets.add_media import bag_length, entered_bag_length, found_in, start_import
 from pages.widgets.demo_maker import Making, existing_demo, start_demo
-from pages.widgets.folder_chooser import folder_chooser
+from pages.widgets.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.frame import go_to
-from pages.widgets.guard import told
+from pages.widgets.guard import action_button, told
 from pages.widgets.media_files import count_media
-from pages.widgets.places import allowed_roots, existing_folder, home_folder, inside
+from pages.widgets.places import home_folder, inside
 from pages.widgets.reachable import NotReachable, look_in_time
 from pages.widgets.recent import Known, list_known
-from pages.widgets.run_again import run_again
 from pages.widgets.session import annotator, open_project
-from pages.widgets.sure_button import sure_button
 from pages.widgets.words import plain, time_left
 
 _DEMO = "door.demo"
@@ -31,30 +29,29 @@ _KINDS: dict[Kind, str] = {"sound": "Recordings", "picture": "Pictures"}
 
 
 def demo_door() -> None:
-    """The demo, made on the spot and opened at the review."""
+    """The demo, generated on the spot and opened at the review."""
     st.subheader(":material/play_circle: Open the demo")
-    st.markdown("Made up on this computer: tagged, trained and ready to review in a minute. Hints show the way.")
+    st.markdown("Generated on this computer: tagged, trained and ready to review in a minute. Hints show the way.")
     making = st.session_state.get(_DEMO)
     if making is not None:
         _watch_demo(making)
         return
-    sure_button(
-        "Birds at dawn",
-        lambda: _begin_demo("sound"),
-        key="door.demo.sound",
-        type="primary",
-        icon=":material/music_note:",
-        width="stretch",
-    )
-    sure_button(
-        "Pictures of surfaces",
-        lambda: _begin_demo("picture"),
-        key="door.demo.picture",
-        icon=":material/image:",
-        width="stretch",
-    )
+    _demo_button("sound", "Birds at dawn", ":material/music_note:", "primary")
+    _demo_button("picture", "Pictures of surfaces", ":material/image:", "secondary")
     if any(existing_demo(kind) for kind in _KINDS):
         st.toggle("Start it afresh", key="door.anew", help="What you did in the demo before stays, as another project.")
+
+
+def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "secondary"]) -> None:
+    action_button(
+        label,
+        _begin_demo,
+        kind,
+        key=f"door.demo.{kind}",
+        type=look,
+        icon=icon,
+        width="stretch",
+    )
 
 
 def _begin_demo(kind: Kind) -> None:
@@ -63,22 +60,27 @@ def _begin_demo(kind: Kind) -> None:
 
 @st.fragment(run_every=0.7)
 def _watch_demo(making: Making) -> None:
+    """Show how far the demo is and open it when it is ready: the click on its button asked for that."""
     with told():
         if not making.over:
-            st.progress(making.share, text=f"Making the demo · {time_left(making.seconds_left) or 'one moment'}")
+            st.progress(making.share, text=f"Generating the demo · {time_left(making.seconds_left) or 'one moment'}")
             st.button(
                 "Stop", key="door.demo.stop", icon=":material/stop_circle:", disabled=making.stop, on_click=making.end
             )
-            return
-        st.session_state.pop(_DEMO, None)
-        if making.problem:
+        elif making.problem:
             st.error(plain(making.problem))
-        elif Project.is_project(making.folder):
-            open_project(making.folder)
-            go_to("review")
-            run_again()
+            st.button("Back", key="door.demo.back", on_click=_forget_demo)
         else:
-            run_again()
+            st.session_state.pop(_DEMO, None)
+            if Project.is_project(making.folder):
+                open_project(making.folder)
+                go_to("review")
+            st.rerun()
+
+
+def _forget_demo() -> None:
+    st.session_state.pop(_DEMO, None)
+    st.rerun()
 
 
 def open_project_door() -> None:
@@ -90,20 +92,26 @@ def open_project_door() -> None:
         _known_project(one)
     with st.expander("Somewhere else", icon=":material/search:", expanded=not known):
         folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
-        sure_button(
+        action_button(
             "Open",
-            lambda: _open(existing_folder(folder or "", allowed_roots())),
+            _open_chosen,
+            "door.open.folder",
             key="door.open",
             disabled=folder is None,
         )
 
 
+def _open_chosen(key: str) -> None:
+    _open(chosen_folder(key))
+
+
 def _known_project(known: Known) -> None:
     folder = known.folder
     path = str(folder).encode(errors="backslashreplace").decode()
-    sure_button(
+    action_button(
         plain(folder.name if known.is_reachable else f"{folder.name} (not reachable)"),
-        lambda: _open(folder),
+        _open,
+        folder,
         key=f"door.known.{path}",
         icon=":material/folder:" if known.is_reachable else ":material/folder_off:",
         help=plain(path if known.is_reachable else f"{path} does not answer or cannot be read: {_CHECK_DISK}"),
@@ -129,12 +137,13 @@ def new_project_door() -> None:
     )
     found = found_in(folder, kind)
     with st.expander("Bag length, name, place", icon=":material/tune:"):
-        cutting = bag_length(kind, key="door.new")
+        bag_length(kind, key="door.new")
         name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
         parent = folder_chooser("Kept below", key="door.new.parent", start=_start())
-    sure_button(
+    action_button(
         "Make the project",
-        lambda: _make_project(folder, kind, name, parent, cutting),
+        _make_project,
+        folder,
         key="door.new.make",
         type="primary",
         icon=":material/add:",
@@ -142,12 +151,13 @@ def new_project_door() -> None:
     )
 
 
-def _make_project(folder: Path, kind: Kind, name: str, parent: Path | None, cutting: dict[str, Any]) -> None:
-    if parent is None:
-        raise BagtagError("Choose the folder in which the project is kept.")
-    target = project_folder(parent, name)
+def _make_project(folder: Path) -> None:
+    """Make the project that the card holds now, for the folder that it names."""
+    entered = st.session_state
+    kind, name = entered[f"door.new.kind.{folder}"], entered[f"door.new.name.{folder}"]
+    target = project_folder(chosen_folder("door.new.parent"), name)
     with Project.create(target, kind=kind, name=name.strip(), annotator=annotator()) as project:
-        start_import(project, [folder], cutting, segment=True)
+        start_import(project, [folder], entered_bag_length("door.new") if kind == "sound" else {}, segment=True)
     _open(target)
 
 

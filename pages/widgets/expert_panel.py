@@ -43,15 +43,24 @@ class Parameter:
         return any(kind in (int, float) for kind in self.kinds)
 
 
-def expert_panel(model: str, *, key: str) -> dict[str, Any]:
-    """Draw a control for each parameter; answers what is not the constructor's default, or was proposed otherwise."""
-    chosen = {}
+def expert_panel(model: str, *, key: str) -> None:
+    """Draw a control for each parameter; `chosen_parameters` returns what they hold."""
     offered = proposed(model)
     with st.grid(3, min_column_width=180):
         for one in parameters(MODELS[model]):
-            value = _control(one, offered.get(one.name, one.default), key=f"{key}.{model}.{one.name}")
-            if value != one.default or one.name in offered:
-                chosen[one.name] = value
+            _control(one, offered.get(one.name, one.default), key=f"{key}.{model}.{one.name}")
+
+
+def chosen_parameters(model: str, *, key: str) -> dict[str, Any]:
+    """Return what differs from the constructor's default, or is proposed otherwise, as the controls stand now."""
+    chosen = {}
+    offered = proposed(model)
+    for one in parameters(MODELS[model]):
+        value = offered.get(one.name, one.default)
+        if (control := f"{key}.{model}.{one.name}") in st.session_state:
+            value = _value(one, st.session_state[control])
+        if value != one.default or one.name in offered:
+            chosen[one.name] = value
     return chosen
 
 
@@ -94,12 +103,12 @@ def _parts(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if typing.get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
-def _control(one: Parameter, offered: Any, *, key: str) -> Any:
+def _control(one: Parameter, offered: Any, *, key: str) -> None:
     if isinstance(one.default, bool):
-        return st.toggle(one.label, offered, help=one.help, key=key)
-    if one.choices:
+        st.toggle(one.label, offered, help=one.help, key=key)
+    elif one.choices:
         choices = list(one.choices)
-        return st.selectbox(
+        st.selectbox(
             one.label,
             choices,
             choices.index(offered),
@@ -107,16 +116,24 @@ def _control(one: Parameter, offered: Any, *, key: str) -> Any:
             help=one.help,
             key=key,
         )
+    elif isinstance(one.default, int):
+        st.number_input(one.label, value=offered, step=1, help=one.help, key=key)
+    elif isinstance(one.default, float):
+        st.number_input(one.label, value=float(offered), format="%g", help=one.help, key=key)
+    elif one.takes_number:
+        st.number_input(one.label, value=None, placeholder="automatic", format="%g", help=one.help, key=key)
+    else:
+        st.text_input(one.label, str(one.default), disabled=True, help=one.help, key=key)
+
+
+def _value(one: Parameter, entered: Any) -> Any:
+    """Return what a control means, in the type that the constructor takes."""
+    if isinstance(one.default, bool) or one.choices:
+        return entered
     if isinstance(one.default, int):
-        return int(st.number_input(one.label, value=offered, step=1, help=one.help, key=key))
+        return int(entered)
     if isinstance(one.default, float):
-        return float(st.number_input(one.label, value=float(offered), format="%g", help=one.help, key=key))
-    if one.takes_number:
-        value = st.number_input(one.label, value=None, placeholder="automatic", format="%g", help=one.help, key=key)
-        return one.default if value is None else _number(value, one)
-    st.text_input(one.label, str(one.default), disabled=True, help=one.help, key=key)
+        return float(entered)
+    if one.takes_number and entered is not None:
+        return float(entered) if float in one.kinds else int(entered)
     return one.default
-
-
-def _number(value: float, one: Parameter) -> float | int:
-    return float(value) if float in one.kinds else int(value)

@@ -14,7 +14,8 @@ from miml_core.exchange import FORMATS, Format, SegmentRow
 from miml_core.project import Project
 from miml_core.project.export_targets import EXPORTS
 from miml_core.project.exporting import What
-from pages.widgets.folder_chooser import folder_chooser
+from pages.widgets.folder_chooser import chosen_folder, folder_chooser
+from pages.widgets.guard import action_button
 from pages.widgets.places import allowed_roots, inside
 
 WHAT: dict[What, str] = {
@@ -28,6 +29,7 @@ _EXPLAINED = {
     "all": "Every segment; those nobody has spoken of have no label.",
 }
 _ROWS_SHOWN = 20
+_FOLDER = "export.folder"
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,20 @@ def choose_export(project: Project) -> Choice:
     )
     what = st.radio("What", list(WHAT), format_func=WHAT.__getitem__, key="export.what", persist_state="session")
     st.caption(_EXPLAINED[what])
-    least = 0.0
     if what == "predicted":
-        least = st.slider("Predicted with at least", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
-    return Choice(fitting[name], what, least)
+        st.slider("Predicted with at least", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
+    return _entered_choice()
+
+
+def _entered_choice() -> Choice:
+    """Return what the form holds now; a click may overtake the run that would draw it."""
+    what = st.session_state["export.what"]
+    least = st.session_state.get("export.p", 0.5) if what == "predicted" else 0.0
+    return Choice(FORMATS[st.session_state["export.format"]], what, least)
 
 
 def export_preview(project: Project, choice: Choice) -> bool:
-    """The first rows; answers whether there are any."""
+    """Show the first rows; returns whether there are any."""
     rows = project.export_rows(choice.what, min_probability=choice.min_probability, limit=_ROWS_SHOWN)
     if not rows:
         return False
@@ -86,11 +94,10 @@ def export_preview(project: Project, choice: Choice) -> bool:
     return True
 
 
-def export_target(project: Project, choice: Choice) -> Path | None:
-    """Where the files go: a new name in the chosen folder, so that nothing is overwritten."""
+def export_folder(project: Project) -> Path | None:
+    """Ask for the folder of the export; it gets a new name in there, so that nothing is overwritten."""
     start = _start_folder(project.folder)
-    folder = folder_chooser("Folder", key="export.folder", start=start, project_folder=project.folder)
-    return None if folder is None else inside(_name(folder, choice.format), allowed_roots(project.folder))
+    return folder_chooser("Folder", key=_FOLDER, start=start, project_folder=project.folder)
 
 
 def _start_folder(project_folder: Path) -> Path:
@@ -104,10 +111,23 @@ def _start_folder(project_folder: Path) -> Path:
     return project_folder.resolve().parent
 
 
-def start_export(project: Project, choice: Choice, target: Path | None) -> None:
+def export_button(project: Project, *, disabled: bool) -> None:
     """Start the export that the page shows."""
-    if target is not None:
-        project.start_job("export", choice.params(target))
+    action_button(
+        "Export",
+        _start_export,
+        project,
+        key="export.start",
+        type="primary",
+        icon=":material/ios_share:",
+        disabled=disabled,
+    )
+
+
+def _start_export(project: Project) -> None:
+    choice = _entered_choice()
+    folder = chosen_folder(_FOLDER, project.folder)
+    project.start_job("export", choice.params(inside(_name(folder, choice.format), allowed_roots(project.folder))))
 
 
 def _name(folder: Path, chosen: Format) -> Path:

@@ -6,12 +6,15 @@ import streamlit as st
 
 from miml_core.project import Project
 from miml_core.project.exports_made import ExportMade
+from pages.widgets.guard import told
 from pages.widgets.words import count, when
 
 _MOST = 5
 _LARGEST = 500 * 1024**2
 
 
+@st.fragment(run_every=2.0)
+@told()
 def exports_list(project: Project) -> None:
     """Show the latest exports that this installation wrote, with a download button each."""
     made = project.exports_made(limit=_MOST)

@@ -21,7 +21,7 @@ def folder_chooser(
     if not roots:
         raise BagtagError("There is no folder that Bagtag may use; start it with BAGTAG_ROOTS set to one.")
     st.session_state.setdefault(key, str(start or roots[0]))
-    typing, walking = st.columns([3, 2], vertical_alignment="bottom")
+    typing, browsing = st.columns([3, 2], vertical_alignment="bottom")
     with typing:
         typed = st.text_input(label, key=key, placeholder="A folder of this computer")
     try:
@@ -30,7 +30,7 @@ def folder_chooser(
     except BagtagError as error:
         st.caption(f":red[{plain(str(error))}]")
         return None
-    with walking:
+    with browsing:
         st.selectbox(
             "Walk to another folder",
             steps,
@@ -43,6 +43,11 @@ def folder_chooser(
             args=(key, folder, roots),
         )
     return folder
+
+
+def chosen_folder(key: str, project_folder: Path | None = None) -> Path:
+    """Return what a folder chooser holds now, for a button's callback; refused as it is on the page."""
+    return existing_folder(st.session_state.get(key) or "", allowed_roots(project_folder))
 
 
 def _steps(folder: Path, roots: list[Path]) -> list[str]:

@@ -10,12 +10,9 @@ from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.errors import ProjectMoved
 from pages.widgets.dialogs import show_dialogs
-from pages.widgets.guard import told
+from pages.widgets.guard import forget_errors, told
 from pages.widgets.job_strip import job_strip
-from pages.widgets.long_lived import set_modules_aside
-from pages.widgets.run_again import run_again
 from pages.widgets.session import annotator, close_project, current_project, set_annotator
-from pages.widgets.sure_button import do_what_was_pressed
 from pages.widgets.words import plain
 
 PAGES = {
@@ -27,7 +24,10 @@ PAGES = {
     "export": ("Export", ":material/ios_share:"),
 }
 
+_DRAWN_ONCE = ("segment", "tag", "review")
+"""Pages that do not follow background work by themselves, besides their canvas."""
 _GO = "frame.go"
+_PAGE = "frame.page"
 _PROJECT = "frame.project"
 _OF_A_PROJECT = ("jobs.", "queue.", "library.", "segment.", "knob.", "tag.", "train.", "review.", "export.", "dialog.")
 _STYLES = Path(__file__).resolve().parents[2] / "assets" / "app.css"
@@ -40,7 +40,6 @@ def go_to(page: str) -> None:
 
 def frame() -> None:
     """Run the page that is asked for; without an open project there is only the welcome."""
-    set_modules_aside()
     st.html(_STYLES)
     project = _project_or_reason()
     if project is None:
@@ -48,14 +47,16 @@ def frame() -> None:
         return
     _forget_other_projects(project)
     page = st.navigation(_pages(), position="top")
-    do_what_was_pressed(page.url_path)
+    if st.session_state.get(_PAGE) != page.url_path:
+        forget_errors()
+        st.session_state[_PAGE] = page.url_path
     if asked := st.session_state.pop(_GO, None):
         st.switch_page(f"{asked}.py")
     _project_menu(project)
     page.run()
     with told():
         show_dialogs(project)
-        job_strip(project)
+        job_strip(project, drawn_once=page.url_path in _DRAWN_ONCE)
 
 
 def _forget_other_projects(project: Project) -> None:
@@ -93,8 +94,12 @@ def _project_menu(project: Project) -> None:
     """Which project this is, who signs, and the way back to the doors."""
     with st.popover(plain(project.name), icon=":material/folder_open:", type="tertiary", key="project-menu"):
         st.text(str(project.folder))
-        name = st.text_input("Your name", annotator(), key="frame.name", help="Signs your tags and corrections.")
-        if name and name != annotator():
-            set_annotator(name)
-            run_again()
+        st.text_input(
+            "Your name", annotator(), key="frame.name", help="Signs your tags and corrections.", on_change=_take_name
+        )
         st.button("Open another project", key="frame.close", icon=":material/logout:", on_click=close_project)
+
+
+def _take_name() -> None:
+    if name := st.session_state["frame.name"].strip():
+        set_annotator(name)

@@ -1,8 +1,9 @@
 """The strip at the foot of every page: what works in the background, how long it will take, and a way to stop it.
 
-It polls, so a reload, another tab or a restarted server shows the same work. When something ends the page is run once
-more, so that tables and counts are up to date. Work that another computer or another copy of the project queued is
-listed, and starts only when a person says so.
+It polls, so a reload, another tab or a restarted server shows the same work. It never runs the page: parts of a page
+that follow background work poll for themselves, and on pages that are drawn once the strip offers to show what has
+changed. Work that another computer or another copy of the project queued is listed, and starts only when a person
+says so.
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ import streamlit as st
 from miml_core import BagtagError, kernels
 from miml_core.project import Job, Project
 from pages.widgets.guard import attempt, told
-from pages.widgets.run_again import run_again
-from pages.widgets.sure_button import sure_button
 from pages.widgets.words import JOB_TITLES, count, plain, time_left
 
-_BUSY_SECONDS = 1.0
-_IDLE_SECONDS = 4.0
+_SECONDS = 1.0
 _WATCHED = "jobs.watched"
 _OVER = "jobs.over"
+_CHANGED = "jobs.changed"
 _REFUSED = "jobs.refused"
 _MOST_STOPPED = 3
 _STOPPING = {
@@ -28,18 +27,37 @@ _STOPPING = {
 }
 
 
-def job_strip(project: Project) -> None:
-    """Draw the strip and keep it up to date; while there is nothing to show it takes no room."""
-    busy = bool(project.jobs(active=True) or st.session_state.get(_OVER))
-    with st.bottom if busy or project.stopped_jobs(limit=1) else st.container():
-        st.fragment(_strip, run_every=_BUSY_SECONDS if busy else _IDLE_SECONDS)(project)
+def job_strip(project: Project, *, drawn_once: bool) -> None:
+    """Draw the strip and keep it up to date; while there is nothing to show it takes no space (`app.css`).
+
+    On a page that is `drawn_once`, a button shows what work that ended since then has changed.
+    """
+    st.session_state.pop(_CHANGED, None)
+    with st.bottom:
+        _strip(project, drawn_once)
 
 
-def _strip(project: Project) -> None:
-    with told():
-        active = project.jobs(active=True)
-        if _news(project, active):
-            run_again()
+@st.fragment(run_every=_SECONDS)
+@told()
+def _strip(project: Project, drawn_once: bool) -> None:
+    """Each part has a place of its own: details that are open stay open while other work begins and ends."""
+    with st.container(key="job-strip"):
+        changed, over, stopped, working = st.container(), st.container(), st.container(), st.container()
+    active = project.jobs(active=True)
+    _note_ended(project, active)
+    if drawn_once and (titles := st.session_state.get(_CHANGED)):
+        with changed:
+            _offer_changes(titles)
+    with over:
+        for job_id in st.session_state.get(_OVER, []):
+            _over(project, project.job(job_id))
+    with stopped:
+        queued_elsewhere = project.stopped_jobs(limit=_MOST_STOPPED + 1)
+        for job in queued_elsewhere[:_MOST_STOPPED]:
+            _stopped(project, job)
+        if len(queued_elsewhere) > _MOST_STOPPED:
+            st.caption("There are more of these.")
+    with working:
         for job in active:
             _working(project, job)
         if active and (compiling := kernels.compilation()) is not None:
@@ -47,29 +65,28 @@ def _strip(project: Project) -> None:
                 "Once after an installation, numeric routines are compiled; work may wait for them. "
                 f"{compiling.done} of {compiling.of} are ready."
             )
-        for job_id in list(st.session_state.get(_OVER, [])):
-            _over(project, project.job(job_id))
-        stopped = project.stopped_jobs(limit=_MOST_STOPPED + 1)
-        for job in stopped[:_MOST_STOPPED]:
-            _stopped(project, job)
-        if len(stopped) > _MOST_STOPPED:
-            st.caption("There are more of these.")
 
 
-def _news(project: Project, active: list[Job]) -> bool:
-    """Has a job begun or ended since the last look? Those that ended badly or partly stay on show."""
+def _note_ended(project: Project, active: list[Job]) -> None:
+    """See which jobs have ended since the last look; those that ended badly or partly stay listed."""
     now = {job.id for job in active}
-    before: set[int] | None = st.session_state.get(_WATCHED)
+    before: set[int] = st.session_state.get(_WATCHED, now)
     st.session_state[_WATCHED] = now
-    if before is None or before == now:
-        return False
-    for job_id in before - now:
+    for job_id in sorted(before - now):
         job = project.job(job_id)
+        titles = st.session_state.setdefault(_CHANGED, [])
+        if _title(job) not in titles:
+            titles.append(_title(job))
         if job.state == "done" and not job.n_failures:
             st.toast(f"{_title(job)}: done.", icon=":material/check_circle:")
         elif job.state not in ("cancelled", "stopped") or job.n_failures:
             st.session_state.setdefault(_OVER, []).append(job_id)
-    return True
+
+
+def _offer_changes(titles: list[str]) -> None:
+    with st.container(key="job-changes", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":material/info: {', '.join(titles)}: ended since this page was drawn.", width="stretch")
+        st.button("Show changes", key="job-show-changes", icon=":material/refresh:", on_click=st.rerun)
 
 
 def _working(project: Project, job: Job) -> None:
@@ -105,7 +122,7 @@ def _over(project: Project, job: Job) -> None:
     """One line on work that did not go smoothly, with what failed and a way to go on."""
     with st.container(key=f"job-over-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f":material/warning: {_ending(job)}", width="stretch")
-        with st.popover("Details", icon=":material/list:"):
+        with st.popover("Details", icon=":material/list:", key=f"job-details-{job.id}"):
             _details(project, job)
         if job.state != "done":
             st.button(
@@ -133,14 +150,22 @@ def _stopped(project: Project, job: Job) -> None:
         if refusal := st.session_state.get(_REFUSED, {}).get(job.id):
             sentence += f" :orange[It cannot start here: {plain(refusal)}]"
         st.markdown(sentence, width="stretch")
-        with st.popover("Details", icon=":material/list:"):
+        with st.popover("Details", icon=":material/list:", key=f"job-details-{job.id}"):
             st.caption("What it would do:")
             st.json({"job": job.kind, **job.params})
-        sure_button(
-            "Start it here", lambda: _start_here(project, job), key=f"job-here-{job.id}", icon=":material/play_circle:"
+        st.button(
+            "Start it here",
+            key=f"job-here-{job.id}",
+            icon=":material/play_circle:",
+            on_click=_start_here,
+            args=(project, job),
         )
-        sure_button(
-            "Remove", lambda: project.cancel_job(job.id), key=f"job-remove-{job.id}", icon=":material/delete:"
+        st.button(
+            "Remove",
+            key=f"job-remove-{job.id}",
+            icon=":material/delete:",
+            on_click=attempt,
+            args=(project.cancel_job, job.id),
         )
 
 

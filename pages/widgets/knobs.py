@@ -1,19 +1,23 @@
-"""The knobs of finding segments of sound: what a person turns, as the project's settings."""
+"""The settings by which segments are found: their controls, and what they hold.
+
+A control shows the stored value until it is changed. `turned_settings` reads the controls, so that a button's callback
+applies what is on the screen even when its click overtakes the run that would draw it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from miml_core.project import Project
-from pages.widgets.picture_knobs import picture_knobs
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
     from miml_core.media.spectrogram import SpectrogramSettings
     from miml_core.segments.acoustic import SoundSegmentSettings
+    from miml_core.segments.visual import PictureSegmentSettings
 
 _PRESETS = {"birds": "Birds", "frogs": "Frogs and owls", "insects": "Insects", "bats": "Bats"}
 _SCALES = {"linear": "linear", "mel": "mel, more room for low sounds"}
@@ -26,27 +30,38 @@ _KEYS = "knob."
 
 
 def knobs(project: Project) -> InstanceSettings:
-    """The knobs of the project's kind of media, at what is stored until they are turned."""
-    return sound_knobs(project.settings) if project.kind == "sound" else picture_knobs(project.settings)
+    """Draw the controls of the project's kind of media; returns the settings as they stand."""
+    if project.kind == "sound":
+        with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+            _sound_controls(project.settings.segments)
+            with st.popover("Spectrogram", icon=":material/graphic_eq:", key="knob-fold"):
+                _spectrogram_controls(project.settings.spectrogram)
+                _view_controls(project.settings.spectrogram)
+    else:
+        _picture_controls(project.settings.picture_segments)
+    return turned_settings(project)
 
 
-def sound_knobs(stored: InstanceSettings) -> InstanceSettings:
-    """Three knobs in one row, and the spectrogram's own behind a button; answers the settings as turned."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        segments = _segments(stored.segments)
-        with st.popover("Spectrogram", icon=":material/graphic_eq:", key="knob-fold"):
-            spectrogram = _spectrogram(stored.spectrogram)
-    return replace(stored, segments=segments, spectrogram=spectrogram)
+def turned_settings(project: Project) -> InstanceSettings:
+    """Return the project's settings with what the controls hold."""
+    stored = project.settings
+    if project.kind == "sound":
+        return replace(stored, segments=_sound(stored.segments), spectrogram=_spectrogram(stored.spectrogram))
+    return replace(stored, picture_segments=_picture(stored.picture_segments))
 
 
 def forget_knobs() -> None:
-    """Back to what is stored: another project is open, or a person wants it so."""
+    """Show the stored settings again."""
     for key in [key for key in st.session_state if str(key).startswith(_KEYS)]:
         del st.session_state[key]
 
 
-def _segments(stored: SoundSegmentSettings) -> SoundSegmentSettings:
-    sensitivity = st.slider(
+def _entered(name: str, stored: Any) -> Any:
+    return st.session_state.get(f"{_KEYS}{name}", stored)
+
+
+def _sound_controls(stored: SoundSegmentSettings) -> None:
+    st.slider(
         "Sensitivity",
         0.0,
         1.0,
@@ -55,21 +70,29 @@ def _segments(stored: SoundSegmentSettings) -> SoundSegmentSettings:
         key="knob.sensitivity",
         help="More finds fainter calls, and more noise with them.",
     )
-    smallest = st.slider(
+    st.slider(
         "Smallest call",
         *_milliseconds(stored.smallest_call),
         format="%g ms",
         key="knob.smallest",
         help="Shorter sounds are left out.",
     )
-    gap = st.slider(
+    st.slider(
         "Bridge gaps",
         *_milliseconds(stored.gap),
         format="%g ms",
         key="knob.gap",
         help="Silences up to this long stay inside a segment, so that a trill can be one.",
     )
-    return replace(stored, sensitivity=sensitivity, smallest_call=smallest / 1000, gap=gap / 1000)
+
+
+def _sound(stored: SoundSegmentSettings) -> SoundSegmentSettings:
+    return replace(
+        stored,
+        sensitivity=_entered("sensitivity", stored.sensitivity),
+        smallest_call=_entered("smallest", _milliseconds(stored.smallest_call)[2]) / 1000,
+        gap=_entered("gap", _milliseconds(stored.gap)[2]) / 1000,
+    )
 
 
 def _milliseconds(seconds: float) -> tuple[float, float, float, float]:
@@ -78,7 +101,8 @@ def _milliseconds(seconds: float) -> tuple[float, float, float, float]:
     return (0.0, 20.0, value, 0.1) if value < 5 else (0.0, max(200.0, value), value, 1.0)
 
 
-def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
+def _spectrogram_controls(stored: SpectrogramSettings) -> None:
+    """What changes segments and features."""
     with st.grid(2, min_column_width=200):
         st.selectbox(
             "Made for",
@@ -89,11 +113,11 @@ def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
             key="knob.preset",
             on_change=_take_preset,
         )
-        window = st.number_input("Window (ms)", 0.1, 500.0, 1000 * stored.window, format="%.2f", key="knob.window")
-        hop = st.number_input("Step (ms)", 0.05, 500.0, 1000 * stored.hop, format="%.2f", key="knob.hop")
-        scale = st.selectbox("Scale", list(_SCALES), _at(_SCALES, stored.scale), _SCALES.__getitem__, key="knob.scale")
-        low = st.number_input("From (kHz)", 0.0, 400.0, stored.low / 1000, 0.1, format="%.2f", key="knob.low")
-        high = st.number_input(
+        st.number_input("Window (ms)", 0.1, 500.0, 1000 * stored.window, format="%.2f", key="knob.window")
+        st.number_input("Step (ms)", 0.05, 500.0, 1000 * stored.hop, format="%.2f", key="knob.hop")
+        st.selectbox("Scale", list(_SCALES), _at(_SCALES, stored.scale), _SCALES.__getitem__, key="knob.scale")
+        st.number_input("From (kHz)", 0.0, 400.0, stored.low / 1000, 0.1, format="%.2f", key="knob.low")
+        st.number_input(
             "Up to (kHz)",
             0.1,
             400.0,
@@ -103,30 +127,20 @@ def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
             placeholder="all there is",
             key="knob.high",
         )
-        levels = st.selectbox(
+        st.selectbox(
             "Levels", list(_LEVELS), _at(_LEVELS, stored.normalisation), _LEVELS.__getitem__, key="knob.levels"
         )
         st.caption("These change segments and features: what was found before has to be found again.")
-    view = _view(stored)
-    return replace(
-        view,
-        window=_kept(window / 1000, stored.window),
-        hop=min(_kept(hop / 1000, stored.hop), _kept(window / 1000, stored.window)),
-        low=1000 * low,
-        high=None if high is None else 1000 * high,
-        scale=cast(Any, scale),
-        normalisation=cast(Any, levels),
-    )
 
 
-def _view(stored: SpectrogramSettings) -> SpectrogramSettings:
+def _view_controls(stored: SpectrogramSettings) -> None:
     """What changes pictures only."""
     from miml_core.media.colour_maps import COLOUR_MAPS
 
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         names = list(COLOUR_MAPS)
-        colours = st.selectbox("Colours", names, names.index(stored.colour_map), key="knob.colours")
-        quiet, loud = st.slider(
+        st.selectbox("Colours", names, names.index(stored.colour_map), key="knob.colours")
+        st.slider(
             "From dark to bright (dB above the background)",
             -20.0,
             80.0,
@@ -134,12 +148,29 @@ def _view(stored: SpectrogramSettings) -> SpectrogramSettings:
             1.0,
             key="knob.levels.view",
         )
-    return replace(stored, colour_map=colours, quiet_db=quiet, loud_db=max(loud, quiet + 1))
 
 
-def _kept(turned: float, stored: float) -> float:
+def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
+    window = _kept(_entered("window", 1000 * stored.window) / 1000, stored.window)
+    high = _entered("high", None if stored.high is None else stored.high / 1000)
+    quiet, loud = _entered("levels.view", (stored.quiet_db, stored.loud_db))
+    return replace(
+        stored,
+        window=window,
+        hop=min(_kept(_entered("hop", 1000 * stored.hop) / 1000, stored.hop), window),
+        low=1000 * _entered("low", stored.low / 1000),
+        high=None if high is None else 1000 * high,
+        scale=_entered("scale", stored.scale),
+        normalisation=_entered("levels", stored.normalisation),
+        colour_map=_entered("colours", stored.colour_map),
+        quiet_db=quiet,
+        loud_db=max(loud, quiet + 1),
+    )
+
+
+def _kept(entered: float, stored: float) -> float:
     """A number box rounds what it shows; what was not touched stays exactly as it was."""
-    return stored if abs(turned - stored) < 5e-6 else turned
+    return stored if abs(entered - stored) < 5e-6 else entered
 
 
 def _at(options: dict[str, str], value: str) -> int:
@@ -156,3 +187,34 @@ def _take_preset() -> None:
     st.session_state["knob.high"] = None if preset.high is None else preset.high / 1000
     st.session_state["knob.scale"] = preset.scale
     st.session_state["knob.levels"] = preset.normalisation
+
+
+def _picture_controls(stored: PictureSegmentSettings) -> None:
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.slider(
+            "Segments per picture",
+            2,
+            max(100, stored.segments),
+            stored.segments,
+            key="knob.segments",
+            help="At most so many; an even picture has fewer. Too many is better than too few: parts can be merged.",
+        )
+        st.slider(
+            "Working size",
+            100,
+            max(1200, stored.working_side),
+            stored.working_side,
+            20,
+            format="%d px",
+            key="knob.side",
+            help="Larger pictures are reduced to this length of their longer side before segments are found and "
+            "described: more is finer and slower.",
+        )
+
+
+def _picture(stored: PictureSegmentSettings) -> PictureSegmentSettings:
+    return replace(
+        stored,
+        segments=_entered("segments", stored.segments),
+        working_side=_entered("side", stored.working_side),
+    )

@@ -1,11 +1,17 @@
-"""What a page still says after it has been left must not bring it back.
+"""Keep what a page sends after it was left from bringing it back.
 
-A browser says with everything which page it shows. Between a click on another page and that page's arrival this is the
-old one: a canvas that tells where the person is, or a fragment that polls, just then made Streamlit start a run of the
-old page. The browser threw the new page's elements away for it, could not place what came next ("Cannot set a node at
-a delta path") and took no more keys; or the two requests were joined into one and the click was lost. A button pressed
-just before a link is even told of after it. So whatever a fragment or a button says counts for the page last asked for:
-a fragment that is not on it is passed over by Streamlit, and the button's callback is run all the same.
+Works around two faults of Streamlit 1.67. The browser names its page with every message, and until the new page has
+arrived this is the old one (`sendRerunBackMsg` in App.tsx uses `currentPageScriptHash`, which only `new_session` sets).
+The server joins requests that wait, and takes the page of the later one even if that is of a fragment
+(`ScriptRequests._request_rerun_locked`). So a canvas that reports its state, or a button whose message is sent after
+that of a link, just then starts a run of the old page: the click on the link is lost, or the browser cannot place what
+comes next ("Bad delta path index") and takes no more keys.
+
+Here what a fragment or a button sends counts for the page last asked for: a fragment that is not on it is passed over
+by Streamlit, and the button's callback is run all the same. Without this, in `tests/browser/test_pages.py`,
+`test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_back` and
+`test_a_click_is_not_lost_when_the_page_is_left_at_once` fail. It can go when they pass without it: when the browser
+names the page it is going to, or the server ignores the page of a fragment's request.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from miml_core.project import Project
-from pages.widgets.guard import attempt
+from pages.widgets.guard import attempt, told
 
 _HELP = (
     "Learns from the segments that you drew, gave a class, deleted or called background which sounds to keep, also "
@@ -17,8 +17,14 @@ _HELP = (
 
 def learn_segmenter(project: Project) -> None:
     """A button that says what it lacks, and one to go back; pictures have neither."""
-    if project.kind != "sound":
-        return
+    if project.kind == "sound":
+        with st.container(width="content"):
+            _learn_segmenter(project)
+
+
+@st.fragment(run_every=2.0)
+@told()
+def _learn_segmenter(project: Project) -> None:
     lessons = project.segmenter_lessons()
     busy = any(job.kind == "learn-segmenter" for job in project.jobs(active=True))
     learned = project.settings.learned_segmenter is not None

@@ -5,36 +5,47 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Class, Progress, Project
+from pages.widgets.guard import told
 from pages.widgets.words import count, plain, thousands
 
 _MOST_NAMED = 6
+_SECONDS = 2.0
 
 
-def learning_from(project: Project) -> bool:
-    """Show counts and warnings; answers whether there is enough to start."""
-    progress, classes = project.progress(), project.classes()
-    used = [one for one in classes if one.n_bags]
+@st.fragment(run_every=_SECONDS)
+def learning_from(project: Project) -> None:
+    """Show counts and warnings, and keep them up to date."""
+    with told():
+        _learning_from(project)
+
+
+def _used(project: Project) -> list[Class]:
+    return [one for one in project.classes() if one.n_bags]
+
+
+def _learning_from(project: Project) -> None:
+    progress, used = project.progress(), _used(project)
     with st.container(horizontal=True, gap="medium"):
         st.metric("Tagged bags", thousands(progress.n_tagged), width="content")
         st.metric("Species in them", len(used), width="content")
         st.metric("Segments", thousands(progress.n_segments), width="content")
         st.metric("Checked segments", thousands(progress.n_reviewed), width="content")
-    missing = not_enough(progress, used)
+    missing = not_enough(project)
     if missing:
         st.info(missing, icon=":material/info:")
-        return False
+        return
     for sentence in warnings(project, progress, used):
         st.markdown(f":orange[:material/warning:] {sentence}")
-    return True
 
 
-def not_enough(progress: Progress, used: list[Class]) -> str | None:
-    """Why a training cannot start yet, and what to do."""
+def not_enough(project: Project) -> str | None:
+    """Return why a training cannot start yet, and what to do; None when it can."""
+    progress = project.progress()
     if progress.n_bags == 0:
         return "There is nothing to learn from yet: add recordings or pictures in the library."
     if progress.n_segments == 0:
         return "No segments have been found yet: find them on the Segment page."
-    if not used:
+    if not _used(project):
         return "Nothing is tagged yet: tag some bags on the Tag page. A dozen is enough for a first look."
     return None
 

@@ -1,4 +1,4 @@
-"""The training that runs now: curves, estimate, stop."""
+"""The training that runs now: curves, estimate, buttons to stop it."""
 
 from __future__ import annotations
 
@@ -7,31 +7,21 @@ import streamlit as st
 from miml_core.project import Job, Project
 from miml_core.project.job_params import STOP_EARLY
 from pages.widgets import charts, model_words
-from pages.widgets.guard import attempt, told
-from pages.widgets.run_again import run_again
+from pages.widgets.guard import attempt
 from pages.widgets.words import plain, time_left
-
-_SECONDS = 1.0
 
 
 def live_training(project: Project) -> None:
-    """Nothing while nothing trains; else its curves, drawn anew every second."""
-    if _training(project) is not None:
-        st.fragment(_watch, run_every=_SECONDS)(project)
-
-
-def _watch(project: Project) -> None:
-    with told():
-        job = _training(project)
-        if job is None:
-            run_again()
-            return
-        with st.container(border=True, key="live-training"):
-            name = model_words.title(job.params.get("model", model_words.DEFAULT))
-            st.markdown(f"**Training: {name}**")
-            st.progress(job.share, text=_sentence(job))
-            charts.curves(job.info.get("curves", {}), key=f"live.{job.id}")
-            _ways_to_stop(project, job)
+    """Show the curves of the training that runs; nothing while none does."""
+    job = _training(project)
+    if job is None:
+        return
+    with st.container(border=True, key="live-training"):
+        name = model_words.title(job.params.get("model", model_words.DEFAULT))
+        st.markdown(f"**Training: {name}**")
+        st.progress(job.share, text=_sentence(job))
+        charts.curves(job.info.get("curves", {}), key=f"live.{job.id}")
+        _ways_to_stop(project, job)
 
 
 def _ways_to_stop(project: Project, job: Job) -> None:

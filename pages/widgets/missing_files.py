@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from functools import partial
+import time
 from pathlib import Path
 
 import streamlit as st
 
 from miml_core.project import BagPage, Project
-from pages.widgets.folder_chooser import folder_chooser
-from pages.widgets.sure_button import sure_button
+from pages.widgets.folder_chooser import chosen_folder, folder_chooser
+from pages.widgets.guard import action_button, attempt
 from pages.widgets.words import count, plain
 
 _MOST_NAMED = 3
+_LOOKED_AT = "library.looked_at"
+_LOOK_EVERY = 10.0
 _LOOK_SECONDS = 0.3
 """Time to see which files of a page are missing or changed; the rest is seen when the page is drawn again."""
 
 
 def look_at_files(project: Project, page: BagPage) -> None:
-    """See which files of the bags on a page are missing or have changed, so that the counts include them."""
-    project.refresh_media([bag.media_id for bag in page.bags if not bag.not_allowed], seconds=_LOOK_SECONDS)
+    """See which files of the bags on a page are missing or have changed, so that the counts include them.
+
+    The page is drawn every two seconds; the same files are looked at only now and then.
+    """
+    files = [bag.media_id for bag in page.bags if not bag.not_allowed]
+    looked_at, when = st.session_state.get(_LOOKED_AT, (None, 0.0))
+    if looked_at == files and time.monotonic() - when < _LOOK_EVERY:
+        return
+    project.refresh_media(files, seconds=_LOOK_SECONDS)
+    st.session_state[_LOOKED_AT] = (files, time.monotonic())
 
 
 def missing_files(project: Project) -> None:
     """Nothing while all files are there; else what is wrong with which files, and buttons that help."""
     progress = project.progress()
-    _not_allowed(project)
+    not_allowed, changed, missing = st.container(), st.container(), st.container()
+    with not_allowed:
+        _not_allowed(project)
     if progress.n_changed:
-        _changed(project, progress.n_changed)
+        with changed:
+            _changed(project, progress.n_changed)
     if progress.n_missing:
-        _missing(project, progress.n_missing)
+        with missing:
+            _missing(project, progress.n_missing)
 
 
 def _not_allowed(project: Project) -> None:
@@ -45,9 +59,10 @@ def _not_allowed(project: Project) -> None:
                 f"{where}, which was not chosen on this computer. Bagtag has not looked at this folder. "
                 "Allow it if you know where this project comes from."
             )
-            sure_button(
+            action_button(
                 f"Allow {plain(blocked.folder)}",
-                partial(project.allow_media_folder, blocked.folder),
+                project.allow_media_folder,
+                blocked.folder,
                 key=f"blocked.allow.{blocked.folder}",
                 icon=":material/lock_open:",
             )
@@ -65,17 +80,24 @@ def _changed(project: Project, n_changed: int) -> None:
             "file as it is now: its segments are then out of date, and are found again on the Segment page."
         )
         with st.container(horizontal=True):
-            sure_button("Look again", project.refresh_missing, key="changed.look", icon=":material/refresh:")
-            sure_button(
+            st.button(
+                "Look again",
+                key="changed.look",
+                icon=":material/refresh:",
+                on_click=attempt,
+                args=(project.refresh_missing,),
+            )
+            action_button(
                 "Accept as they are now" if n_changed > 1 else "Accept as it is now",
-                lambda: _accept(project),
+                _accept,
+                project,
                 key="changed.accept",
                 icon=":material/published_with_changes:",
             )
 
 
 def _missing(project: Project, missing: int) -> None:
-    with st.container(border=True):
+    with st.container(border=True, key="missing-files"):
         were = "it was" if missing == 1 else "they were"
         st.markdown(
             f":orange[:material/link_off:] **{count(missing, 'file')} not where {were}.** "
@@ -83,12 +105,17 @@ def _missing(project: Project, missing: int) -> None:
         )
         folder = folder_chooser("Look in", key="missing.folder", project_folder=project.folder)
         with st.container(horizontal=True):
-            sure_button(
-                "Look again where they were", project.refresh_missing, key="missing.look", icon=":material/refresh:"
+            st.button(
+                "Look again where they were",
+                key="missing.look",
+                icon=":material/refresh:",
+                on_click=attempt,
+                args=(project.refresh_missing,),
             )
-            sure_button(
+            action_button(
                 "Find them in this folder",
-                lambda: _relink(project, folder),
+                _relink,
+                project,
                 key="missing.relink",
                 icon=":material/travel_explore:",
                 disabled=folder is None,
@@ -102,6 +129,6 @@ def _accept(project: Project) -> None:
         st.toast(plain(note), icon=":material/info:", duration="long")
 
 
-def _relink(project: Project, folder: Path | None) -> None:
-    found = project.relink(folder) if folder else []
+def _relink(project: Project) -> None:
+    found = project.relink(chosen_folder("missing.folder", project.folder))
     st.toast(f"Found {count(len(found), 'file')} again.")

@@ -5,11 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project
+from pages.widgets.guard import told
 from pages.widgets.words import percent, thousands
 
+_SECONDS = 2.0
 
+
+@st.fragment(run_every=_SECONDS)
 def progress_row(project: Project) -> None:
-    """Bags, tagged, segments, checked."""
+    """Bags, tagged, segments, checked, kept up to date."""
+    with told():
+        _progress_row(project)
+
+
+def _progress_row(project: Project) -> None:
     progress = project.progress()
     with st.container(horizontal=True, gap="medium", key="progress-row"):
         st.metric("Bags", thousands(progress.n_bags), width="content")

@@ -75,6 +75,4 @@ def _start(
 
 
 def _no_answer(path: Path) -> NotReachable:
-    return NotReachable(
-        f"{str(path)!r} does not answer. Check the network or the disk it is on, then reload the page."
-    )
+    return NotReachable(f"{str(path)!r} does not answer. Check the network or the disk it is on, then reload the page.")

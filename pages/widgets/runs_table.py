@@ -1,4 +1,4 @@
-"""Trainings side by side, and which of them is shown."""
+"""Trainings side by side, the one that runs, and which of them is shown."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import streamlit as st
 
 from miml_core.project import Project, Run
 from miml_core.project.runs import STOPPED_EARLY
-from pages.widgets import model_words
-from pages.widgets.guard import attempt
+from pages.widgets import charts, model_words
+from pages.widgets.empty import empty
+from pages.widgets.guard import attempt, told
+from pages.widgets.live_training import live_training
 from pages.widgets.picked import picked_rows
+from pages.widgets.table_rows import keep_selection
 from pages.widgets.words import count, length_of_time, when
 
+_SECONDS = 1.0
 SCORES = {
     "sample": ("Accuracy", "Share of segments found right in a random sample: the honest figure"),
     "held_out_average_precision": (
@@ -45,18 +49,46 @@ def age_of(run: Run) -> str | None:
     return f"The current run is older than your work: since then {' and '.join(since)}. Train again to learn from that."
 
 
-def runs_table(project: Project, runs: list[Run]) -> None:
+@st.fragment(run_every=_SECONDS)
+def training_runs(project: Project) -> None:
+    """The training that runs and all earlier ones, kept up to date."""
+    outdated, live, table, curves = st.container(), st.container(), st.container(), st.container()
+    with told():
+        runs = project.runs()
+        current = next((run for run in runs if run.current), None)
+        if current is not None and (sentence := age_of(current)):
+            outdated.warning(sentence, icon=":material/history:")
+        with live:
+            live_training(project)
+        with table:
+            if runs:
+                _runs_table(project, runs)
+            else:
+                empty("No run yet", "Start a training; the first takes seconds.", icon="model_training")
+        if current is not None and current.curves:
+            with curves:
+                _learning_curves(current)
+
+
+def _learning_curves(run: Run) -> None:
+    fold = st.expander(f"How run {run.id} learnt", icon=":material/show_chart:", on_change="rerun", key="train.curves")
+    if fold.open:
+        with fold:
+            charts.curves(run.curves, key=f"run.{run.id}")
+
+
+def _runs_table(project: Project, runs: list[Run]) -> None:
     """Scores of all runs, the latest first; select one to make it current or to remove it."""
     picked = st.dataframe(
         pd.DataFrame([_row(project, run) for run in runs]),
         hide_index=True,
         on_select="rerun",
         selection_mode=("single-row", "single-cell"),
-        key="runs.table",
         placeholder="",
         height=min(35 * len(runs) + 38, 320),
         column_config=_columns(),
         alt="Trainings of this project",
+        **keep_selection("train.runs", [run.id for run in runs]),
     )
     rows = picked_rows(picked, len(runs))
     if rows:
@@ -103,6 +135,7 @@ def _chosen(project: Project, run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Show this run's predictions",
+            key=f"train.show.{run.id}",
             icon=":material/visibility:",
             disabled=run.current or run.state != "done",
             on_click=attempt,
@@ -110,6 +143,7 @@ def _chosen(project: Project, run: Run) -> None:
         )
         st.button(
             "Remove",
+            key=f"train.remove.{run.id}",
             icon=":material/delete:",
             type="tertiary",
             disabled=run.current or run.state == "training",

@@ -6,39 +6,52 @@ from typing import Any
 
 import streamlit as st
 
+from miml_core import BagtagError
 from miml_core.project import Project
 from pages.widgets import model_words
-from pages.widgets.expert_panel import expert_panel
-from pages.widgets.sure_button import sure_button
+from pages.widgets.expert_panel import chosen_parameters, expert_panel
+from pages.widgets.guard import action_button
+from pages.widgets.learning_from import not_enough
 
 
-def train_form(project: Project, *, ready: bool) -> None:
+def train_form(project: Project) -> None:
     """The model with one sentence on it, its own parameters for those who know them, and the button."""
     model = st.selectbox(
         "Model", model_words.offered(), format_func=model_words.title, key="train.model", persist_state="session"
     )
     st.caption(model_words.sentence(model))
-    with st.expander("For experts", icon=":material/tune:"):
-        params = expert_panel(model, key="train.params")
+    with st.expander("For experts", icon=":material/tune:", key="train-experts"):
+        expert_panel(model, key="train.params")
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            seed = st.number_input(
-                "Seed", 0, 2**31 - 1, 0, 1, key="train.seed", help="The same seed gives the same run."
-            )
-            warm = st.toggle(
+            st.number_input("Seed", 0, 2**31 - 1, 0, 1, key="train.seed", help="The same seed gives the same run.")
+            st.toggle(
                 "Go on from the current run",
                 value=True,
                 key="train.warm",
                 help="Starts where the current run ended, if it is of the same model: faster after a few corrections.",
             )
     training = any(job.kind == "train" for job in project.jobs(active=True))
-    label = "Train again after this one" if training else "Start training"
-    sure_button(
-        label,
-        lambda: start_training(project, model, params, seed=int(seed), warm_start=warm),
+    action_button(
+        "Train again after this one" if training else "Start training",
+        _start_as_shown,
+        project,
         key="train.start",
         type="primary",
         icon=":material/model_training:",
-        disabled=not ready,
+    )
+
+
+def _start_as_shown(project: Project) -> None:
+    """Start a training with what the form holds now: the click may overtake the run that would draw it."""
+    if missing := not_enough(project):
+        raise BagtagError(missing)
+    model = st.session_state["train.model"]
+    start_training(
+        project,
+        model,
+        chosen_parameters(model, key="train.params"),
+        seed=int(st.session_state["train.seed"]),
+        warm_start=st.session_state["train.warm"],
     )
 
 

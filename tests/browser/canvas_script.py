@@ -8,10 +8,8 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.canvas import canvas
-from pages.widgets.long_lived import set_modules_aside
 from pages.widgets.open_projects import open_once
 
-set_modules_aside()
 st.set_page_config("Canvas", layout="wide")
 asked = st.query_params
 project = Project(open_once(Path(os.environ["CANVAS_PROJECTS"]) / asked.get("in", "sound") / "project").store, "Ann")

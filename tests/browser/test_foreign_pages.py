@@ -13,7 +13,7 @@ from tests.conftest import FLAGS, found_chromium
 
 pytestmark = pytest.mark.browser
 
-RECORDER = '''
+RECORDER = """
 import os, sys
 
 LOCAL = ("127.", "localhost", "::1")
@@ -34,7 +34,7 @@ def hook(event, args):
 
 
 sys.addaudithook(hook)
-'''
+"""
 """What a `sitecustomize.py` makes of every attempt of the server to reach another computer: a line in a file."""
 
 ATTACK = """async ([url, socket]) => {

@@ -16,7 +16,8 @@ def actions_script() -> None:
     from pages.widgets.bag_actions import bag_actions
 
     with Project.open(Path(st.session_state["folder"]), annotator="Ann") as project:
-        bag_actions(project, [bag for bag in project.list_bags().bags if bag.id in st.session_state["chosen"]])
+        chosen = [bag for bag in project.list_bags().bags if bag.id in st.session_state["chosen"]]
+        bag_actions(project, chosen, lambda: st.session_state["chosen"])
 
 
 @pytest.fixture

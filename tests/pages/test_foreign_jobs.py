@@ -13,9 +13,7 @@ from tests.pages.conftest import texts
 from tests.project.foreign import EXPORT, add_job, make_trap
 
 
-def test_opening_a_foreign_project_on_the_screen_writes_nothing(
-    home: Path, show: Callable[..., AppTest]
-) -> None:
+def test_opening_a_foreign_project_on_the_screen_writes_nothing(home: Path, show: Callable[..., AppTest]) -> None:
     target = home / "site-packages" / "evil.pth"
     target.parent.mkdir()
     make_trap(home / "theirs", target)

@@ -28,7 +28,8 @@ def test_nothing_tagged_nothing_to_start(home, no_workers, show):
     project.set_tags(project.bag_ids()[0], {})
     app = show(project, "train")
     assert "Nothing is tagged yet" in texts(app)
-    assert next(button for button in app.button if button.label == "Start training").disabled
+    press(app, "Start training")
+    assert any("Nothing is tagged yet" in error.value for error in app.error) and not project.jobs()
 
 
 def test_a_training_starts_with_the_proposed_parameters(project, show):

@@ -167,9 +167,7 @@ def write_on_through_moves(folder: str, n_edits: int, moved_last: Any, acknowled
         project.close()
 
 
-def replace_again_and_again(
-    folder: str, aside: str, choices: list[float], moved_last: Any, done: Connection
-) -> None:
+def replace_again_and_again(folder: str, aside: str, choices: list[float], moved_last: Any, done: Connection) -> None:
     """Replace the database by a copy, or move it away and back, as `choices` say; tells where the old ones are."""
     import sqlite3
     from contextlib import closing

@@ -152,9 +152,7 @@ _DAMAGES = (
 
 
 @pytest.mark.slow
-def test_damage_of_any_kind_ends_in_a_sentence(
-    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damage_of_any_kind_ends_in_a_sentence(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(16)
     content = (whole / "project.db").read_bytes()
     n_said = 0
@@ -226,7 +224,7 @@ def test_a_column_of_another_type_is_refused(copy: Path) -> None:
     [
         "UPDATE meta SET value = '{' WHERE key = 'settings'",
         "UPDATE meta SET value = '[1, 2]' WHERE key = 'settings'",
-        "UPDATE meta SET value = '{\"spectrogram\": {\"window\": \"no number\"}}' WHERE key = 'settings'",
+        'UPDATE meta SET value = \'{"spectrogram": {"window": "no number"}}\' WHERE key = \'settings\'',
         f"UPDATE meta SET value = '{'[' * 100_000}' WHERE key = 'settings'",
         "DELETE FROM meta WHERE key = 'settings'",
         "UPDATE meta SET value = CAST(x'ff226122' AS TEXT) WHERE key = 'name'",

@@ -111,7 +111,7 @@ def test_the_fingerprint_sees_head_middle_and_tail(tmp_path: Path) -> None:
     assert len(seen) == 4
 
 
-_ODD_NAMES = ("it's \"quoted\".wav", "new\nline.wav", "🦉 müsic 日本.wav", "100%_[x].wav", "  .wav")
+_ODD_NAMES = ('it\'s "quoted".wav', "new\nline.wav", "🦉 müsic 日本.wav", "100%_[x].wav", "  .wav")
 
 
 @pytest.mark.parametrize("name", _ODD_NAMES)

@@ -78,9 +78,7 @@ def test_another_grid_of_the_same_sound_is_matched_in_real_units(small: Project)
     small.correct(1, 1)
     finer = Grid(200, 160, 0.0, 10.0, 8000.0, 0.0)
     once = row_of_boxes(5)
-    regions = [
-        type(r)(2 * r.top, 2 * r.left, np.repeat(np.repeat(r.mask, 2, axis=0), 2, axis=1)) for r in once.regions
-    ]
+    regions = [type(r)(2 * r.top, 2 * r.left, np.repeat(np.repeat(r.mask, 2, axis=0), 2, axis=1)) for r in once.regions]
     small.store_instances(1, Instances(finer, regions, once.X, once.names))
     assert labels(small)[0.0] == 1
     assert small.segment(1).label == 1

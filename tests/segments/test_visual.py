@@ -30,9 +30,7 @@ def shapes(noise: float = 6.0) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(colours[truth] + grain, 0, 255), truth
 
 
-@given(
-    hnp.arrays(np.uint8, st.tuples(st.integers(1, 24), st.integers(1, 24), st.just(3))), st.integers(1, 30)
-)
+@given(hnp.arrays(np.uint8, st.tuples(st.integers(1, 24), st.integers(1, 24), st.just(3))), st.integers(1, 30))
 @settings(max_examples=60)
 def test_segments_cover_everything_once_and_hang_together(pixels, wanted):
     regions = find_picture_segments(as_picture(pixels), PictureSegmentSettings(segments=wanted))

@@ -1,0 +1,32 @@
+"""Tables whose rows can move while some of them are selected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.widgets.picked import picked_rows
+
+
+def selected_ids(key: str) -> list[int]:
+    """Return the ids of the rows that are selected now, also in a callback."""
+    drawn, number, _ = st.session_state.get(f"{key}.drawn", ([], 0, None))
+    state = st.session_state.get(f"{key}.{number}")
+    return [drawn[place] for place in picked_rows(state, len(drawn))] if state else []
+
+
+def keep_selection(key: str, ids: list[int]) -> dict[str, Any]:
+    """Return arguments of `st.dataframe` that keep the selected bags or runs selected, wherever their rows are now.
+
+    Streamlit keeps a selection by row number. When other ids are in the selected rows, the table gets a new key and
+    begins with the rows to which the selected ids have moved; ids that are gone are not selected any more.
+    """
+    drawn, number, default = st.session_state.get(f"{key}.drawn", (ids, 0, None))
+    state = st.session_state.get(f"{key}.{number}")
+    selected = picked_rows(state, len(drawn)) if state else []
+    if any(place >= len(ids) or ids[place] != drawn[place] for place in selected):
+        number += 1
+        default = {"selection": {"rows": [ids.index(drawn[place]) for place in selected if drawn[place] in ids]}}
+    st.session_state[f"{key}.drawn"] = (ids, number, default)
+    return {"key": f"{key}.{number}", "selection_default": default}
