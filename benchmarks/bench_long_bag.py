@@ -63,7 +63,7 @@ def _measure(folder: Path, bag: int) -> dict[str, float]:
     from starlette.testclient import TestClient
 
     from miml_core.project import Project
-    from pages.widgets import open_projects
+    from pages.widgets.app import open_projects
     from pages.widgets.routes import canvas_routes
 
     project = open_projects.open_once(folder)

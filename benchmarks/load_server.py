@@ -6,10 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.widgets.open_projects import key_of, open_once
+from pages.widgets.app.open_projects import key_of, open_once
+from pages.widgets.app.server import lifespan, middleware
 from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.doors import TOKEN
-from pages.widgets.server import lifespan, middleware
 
 _folder = Path(os.environ["BAGTAG_LOAD_PROJECT"])
 open_once(_folder)

@@ -2,32 +2,28 @@
 
 import streamlit as st
 
-from pages.widgets.add_media import WORDS
-from pages.widgets.bag_actions import bag_actions
-from pages.widgets.bag_filters import bag_filters
-from pages.widgets.bag_table import bag_table
-from pages.widgets.dialogs import dialog_button
-from pages.widgets.empty import empty
-from pages.widgets.guard import told
-from pages.widgets.hints import hint
-from pages.widgets.missing_files import look_at_files, missing_files
-from pages.widgets.paging import paging
-from pages.widgets.progress_row import progress_row
-from pages.widgets.session import the_project
-from pages.widgets.table_rows import selected_ids
+from pages.widgets.app.dialogs import dialog_button
+from pages.widgets.app.session import the_project
+from pages.widgets.errors import show_errors
+from pages.widgets.guidance import empty_state, hint
+from pages.widgets.library.add_media import WORDS
+from pages.widgets.library.bag_actions import bag_actions
+from pages.widgets.library.bag_list import bag_filters, bag_table, paging, progress_row
+from pages.widgets.library.missing_files import look_at_files, missing_files
+from pages.widgets.table_selection import selected_ids
 
 project = the_project()
 noun, nouns = WORDS[project.kind]
 
 
 @st.fragment(run_every=2.0)
-@told()
+@show_errors()
 def library_bags() -> None:
     """Filters and the table of bags, kept up to date. Each part has a place of its own, so that none moves another."""
     notices, filters, actions, table = st.container(), st.container(), st.container(), st.container()
     if project.progress().n_bags == 0:
         with table:
-            empty(
+            empty_state(
                 f"This project has no {nouns} yet",
                 f"Add a folder of {noun}s: they stay where they are. Or drop some files: they are copied into the "
                 "project.",
@@ -43,12 +39,12 @@ def library_bags() -> None:
                 with actions:
                     bag_actions(project, chosen, lambda: selected_ids("library.table"))
             else:
-                empty("No bag fits this search", "Change the search or the filter above.", icon="search_off")
+                empty_state("No bag fits this search", "Change the search or the filter above.", icon="search_off")
     with notices:
         missing_files(project)
 
 
-with told():
+with show_errors():
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         progress_row(project)
         with st.container(horizontal=True, width="content"):

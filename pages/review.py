@@ -4,21 +4,20 @@ import streamlit as st
 
 from miml_core.project.desk_learn import QueueOrder
 from pages.widgets.accuracy import accuracy_panel
+from pages.widgets.app.session import the_project
 from pages.widgets.canvas import canvas
 from pages.widgets.current_bag import look_at
-from pages.widgets.empty import empty
-from pages.widgets.guard import told
-from pages.widgets.hints import hint
+from pages.widgets.errors import show_errors
+from pages.widgets.guidance import empty_state, hint
 from pages.widgets.retrain import retrain_button
 from pages.widgets.review_queue import choose_order, goes_on, keep_place, place_in, review_items, top_up
 from pages.widgets.segment_panel import segment_panel
-from pages.widgets.session import the_project
 
 project = the_project()
 
 
 @st.fragment
-@told()
+@show_errors()
 def review_editor(order: QueueOrder, class_id: int | None) -> None:
     """Canvas and side panel: what happens on the canvas runs only this."""
     items = review_items(project, order, class_id)
@@ -46,9 +45,9 @@ def review_editor(order: QueueOrder, class_id: int | None) -> None:
     top_up(project, order, class_id, items)
 
 
-with told():
+with show_errors():
     if project.current_run() is None:
-        empty(
+        empty_state(
             "There is nothing to review yet",
             "Tag some bags and train a model: its predictions are reviewed here.",
             icon="fact_check",
@@ -67,4 +66,4 @@ with told():
         if review_items(project, order, class_id):
             review_editor(order, class_id)
         else:
-            empty("Nothing left in this list", "Choose another list above, or press *New list*.", icon="done_all")
+            empty_state("Nothing left in this list", "Choose another list above, or press *New list*.", icon="done_all")

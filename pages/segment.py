@@ -2,28 +2,26 @@
 
 import streamlit as st
 
-from pages.widgets.apply_settings import apply_settings
+from pages.widgets.app.session import the_project
 from pages.widgets.canvas import canvas
 from pages.widgets.current_bag import look_at
-from pages.widgets.empty import empty
-from pages.widgets.guard import told
-from pages.widgets.hints import hint
-from pages.widgets.knobs import knobs
-from pages.widgets.learn_segmenter import learn_segmenter
-from pages.widgets.preview import part_tried, preview
+from pages.widgets.errors import show_errors
+from pages.widgets.guidance import empty_state, hint
 from pages.widgets.segment_queue import bags_to_segment
-from pages.widgets.session import the_project
-from pages.widgets.words import count
+from pages.widgets.segmentation.apply_settings import apply_settings, learn_segmenter
+from pages.widgets.segmentation.preview import part_tried, preview
+from pages.widgets.segmentation.segment_settings import segment_settings
+from pages.widgets.text import count
 
 project = the_project()
 
 
 @st.fragment
-@told()
+@show_errors()
 def segment_editor() -> None:
     """Knobs and the two canvases: turning a knob runs only this."""
     bags, start = bags_to_segment(project)
-    turned = knobs(project)
+    turned = segment_settings(project)
     buttons = st.container(horizontal=True, vertical_alignment="center")
     stored, tried = st.columns(2, gap="small")
     with stored:
@@ -33,7 +31,7 @@ def segment_editor() -> None:
     with buttons:
         apply_settings(project, state.bag_id, turned)
         learn_segmenter(project)
-    with tried, told():
+    with tried, show_errors():
         with st.spinner("Trying the knobs …"):
             bag = project.bag(state.bag_id)
             name, found = preview(project, bag, turned)
@@ -41,9 +39,9 @@ def segment_editor() -> None:
         canvas(project, state.bag_id, mode="preview", preview=name, height=260, around=455, key="segment.preview")
 
 
-with told():
+with show_errors():
     if project.progress().n_bags == 0:
-        empty(
+        empty_state(
             "There is nothing to segment yet",
             "Add recordings or pictures first.",
             icon="graphic_eq",

@@ -2,21 +2,20 @@
 
 import streamlit as st
 
+from pages.widgets.app.session import the_project
 from pages.widgets.canvas import canvas
 from pages.widgets.current_bag import current_bag, look_at
-from pages.widgets.empty import empty
-from pages.widgets.guard import told
-from pages.widgets.hints import hint
-from pages.widgets.session import the_project
+from pages.widgets.errors import show_errors
+from pages.widgets.guidance import empty_state, hint
 from pages.widgets.tag_queue import choose_bags
+from pages.widgets.text import count, thousands
 from pages.widgets.why_tagged import why_these_tags
-from pages.widgets.words import count, thousands
 
 project = the_project()
 
 
 @st.fragment
-@told()
+@show_errors()
 def tag_editor(bags: list[int], play: bool) -> None:
     """The canvas with its tags: what happens there runs only this."""
     state = canvas(
@@ -36,7 +35,7 @@ def tag_editor(bags: list[int], play: bool) -> None:
     st.progress(done, text=f"{thousands(progress.n_finished)} of {count(progress.n_bags, 'bag')} finished")
 
 
-with told():
+with show_errors():
     hint(
         project,
         "tag",
@@ -48,7 +47,7 @@ with told():
     if bags:
         tag_editor(bags, play)
     elif project.progress().n_bags:
-        empty(
+        empty_state(
             "Every bag is finished",
             "Look at all of them above, or train a model.",
             icon="done_all",
@@ -56,7 +55,7 @@ with told():
             link="Train a model",
         )
     else:
-        empty(
+        empty_state(
             "There is nothing to tag yet",
             "Add recordings or pictures first.",
             icon="sell",

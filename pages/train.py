@@ -2,16 +2,15 @@
 
 import streamlit as st
 
-from pages.widgets.guard import told
-from pages.widgets.hints import hint
-from pages.widgets.learning_from import learning_from
-from pages.widgets.runs_table import training_runs
-from pages.widgets.session import the_project
-from pages.widgets.train_form import train_form
+from pages.widgets.app.session import the_project
+from pages.widgets.errors import show_errors
+from pages.widgets.guidance import hint
+from pages.widgets.training.runs import training_runs
+from pages.widgets.training.train_form import learning_from, train_form
 
 project = the_project()
 
-with told():
+with show_errors():
     hint(
         project,
         "train",
@@ -19,10 +18,10 @@ with told():
         "Your corrections count more than anything.",
     )
     form, result = st.columns([2, 3], gap="large")
-    with form, told():
+    with form, show_errors():
         st.subheader("Learn")
         learning_from(project)
         train_form(project)
-    with result, told():
+    with result, show_errors():
         st.subheader("Runs")
         training_runs(project)

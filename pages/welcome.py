@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from pages.widgets.doors import demo_door, new_project_door, open_project_door
-from pages.widgets.guard import told
+from pages.widgets.errors import show_errors
+from pages.widgets.start.start_cards import demo_card, new_project_card, open_project_card
 
 st.title("Bagtag")
 st.markdown("Tag the recording. Bagtag labels the calls.")
 
 demo, known, new = st.columns(3, gap="medium")
-with demo, st.container(border=True, height="stretch"), told():
-    demo_door()
-with known, st.container(border=True, height="stretch"), told():
-    open_project_door()
-with new, st.container(border=True, height="stretch"), told():
-    new_project_door()
+with demo, st.container(border=True, height="stretch"), show_errors():
+    demo_card()
+with known, st.container(border=True, height="stretch"), show_errors():
+    open_project_card()
+with new, st.container(border=True, height="stretch"), show_errors():
+    new_project_card()

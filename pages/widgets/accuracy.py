@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project, SampleAccuracy
-from pages.widgets.words import percent, thousands
+from pages.widgets.text import percent, thousands
 
 
 def accuracy_panel(project: Project) -> None:

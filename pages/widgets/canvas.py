@@ -15,7 +15,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from miml_core.project import Project
-from pages.widgets.open_projects import key_of, open_once
+from pages.widgets.app.open_projects import key_of, open_once
 from pages.widgets.routes.assets import files, version
 from pages.widgets.routes.doors import LISTEN_TOKEN, TOKEN
 

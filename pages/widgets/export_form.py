@@ -1,4 +1,4 @@
-"""What to export, in which format, where to."""
+"""What to export, in which format and where to, and the exports made so far."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from miml_core.exchange import FORMATS, Format, SegmentRow
 from miml_core.project import Project
 from miml_core.project.export_targets import EXPORTS
 from miml_core.project.exporting import What
-from pages.widgets.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.guard import action_button
-from pages.widgets.places import allowed_roots, inside
+from miml_core.project.exports_made import ExportMade
+from pages.widgets.errors import action_button, show_errors
+from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
+from pages.widgets.folders.paths import allowed_roots, inside
+from pages.widgets.text import count, when
 
 WHAT: dict[What, str] = {
     "confirmed": "What people confirmed",
@@ -30,6 +32,8 @@ _EXPLAINED = {
 }
 _ROWS_SHOWN = 20
 _FOLDER = "export.folder"
+_MOST = 5
+_LARGEST = 500 * 1024**2
 
 
 @dataclass(frozen=True)
@@ -149,3 +153,40 @@ def _row(row: SegmentRow) -> dict[str, object]:
         **place,
         "Said by": row.who,
     }
+
+
+@st.fragment(run_every=2.0)
+@show_errors()
+def exports_list(project: Project) -> None:
+    """Show the latest exports that this installation wrote, with a download button each."""
+    made = project.exports_made(limit=_MOST)
+    ours = [one for one in made if one.files]
+    if not made:
+        return
+    st.markdown("**Made so far**")
+    for one in ours:
+        with st.container(horizontal=True, vertical_alignment="center", key=f"export-{one.job_id}"):
+            _download(one)
+    if len(ours) < len(made):
+        st.caption(
+            f"{count(len(made) - len(ours), 'export')} not listed: written on another computer, or before the project "
+            "was moved."
+        )
+
+
+def _download(one: ExportMade) -> None:
+    missing = f"; segments of {count(one.missing, 'bag')} were missing or of earlier settings" if one.missing else ""
+    st.text(f"{one.title}, {when(one.finished_at)}{missing}\n{one.target}", width="stretch")
+    if not one.is_there():
+        st.caption("no longer there", width="content")
+    elif one.size > _LARGEST:
+        st.caption("large: take it from its folder", width="content")
+    else:
+        st.download_button(
+            "Download",
+            one.content,
+            file_name=one.file_name,
+            icon=":material/download:",
+            key=f"download.{one.job_id}",
+            on_click="ignore",
+        )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project
-from pages.widgets.guard import attempt, told
-from pages.widgets.train_form import start_training
-from pages.widgets.words import count
+from pages.widgets.errors import attempt, show_errors
+from pages.widgets.text import count
+from pages.widgets.training.train_form import start_training
 
 
 @st.fragment(run_every=2.0)
 def retrain_button(project: Project) -> None:
     """Start a training in the background; the canvas takes the new predictions without moving."""
-    with told():
+    with show_errors():
         run = project.current_run()
         training = any(job.kind == "train" for job in project.jobs(active=True))
         new = run.n_corrections_since + run.n_tags_since if run else 0

@@ -8,7 +8,7 @@ from miml_core.project import Project
 from miml_core.project.desk_learn import QueueOrder
 from pages.widgets.current_bag import asked_bag
 from pages.widgets.steady_queue import extend_queue, forget_queue, steady_queue
-from pages.widgets.words import thousands
+from pages.widgets.text import thousands
 
 ORDERS: dict[QueueOrder, str] = {
     "least_sure": "Least sure",

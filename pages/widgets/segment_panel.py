@@ -7,8 +7,8 @@ import streamlit as st
 from miml_core import BACKGROUND
 from miml_core.project import Class, Gone, Project, Segment
 from pages.widgets import charts
+from pages.widgets.text import plain
 from pages.widgets.why_tagged import why_this_segment
-from pages.widgets.words import plain
 
 _MOST_BARS = 6
 _GREY = "#9aa3ad"

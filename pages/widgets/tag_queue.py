@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project
-from pages.widgets.bag_filters import SORTED, BagChoice
+from pages.widgets.app.dialogs import dialog_button
 from pages.widgets.current_bag import asked_bag
-from pages.widgets.dialogs import dialog_button
+from pages.widgets.library.bag_list import SORTED, BagChoice
 from pages.widgets.steady_queue import forget_queue, steady_queue
 
 _SHOWN = {"unfinished": "Not finished", "untagged": "Untagged", "all": "All"}

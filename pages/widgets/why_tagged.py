@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project, Segment, TagReason
-from pages.widgets.words import plain
+from pages.widgets.text import plain
 
 _SURE = 0.5
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
+from pages.widgets.app.server import lifespan, middleware
 from pages.widgets.routes import canvas_routes
-from pages.widgets.server import lifespan, middleware
 
 app = st.App("canvas_script.py", routes=canvas_routes(), middleware=middleware(), lifespan=lifespan)

@@ -7,8 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from miml_core.project import Project
+from pages.widgets.app.open_projects import open_once
 from pages.widgets.canvas import canvas
-from pages.widgets.open_projects import open_once
 
 st.set_page_config("Canvas", layout="wide")
 asked = st.query_params

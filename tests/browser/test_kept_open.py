@@ -67,7 +67,7 @@ def disturb(page: Any, project: Project) -> None:
 
 
 def _wait_for_polls(page: Any) -> None:
-    """Wait until every part of the page that polls has run again: each asks the server, and two seconds are the most."""
+    """Wait for more runs than the parts of a page that poll can make before each of them has run."""
     page.evaluate(
         """() => new Promise(resolve => {
           const app = document.querySelector("[data-testid=stApp]");
@@ -163,7 +163,11 @@ def test_a_popover_stays_open(page, project, where, label, inside):
     page.keyboard.press("Escape")
 
 
-DIALOGS = [("Library", "Classes", "New class"), ("Library", "Add recordings", "Folder"), ("Tag", "Classes", "New class")]
+DIALOGS = [
+    ("Library", "Classes", "New class"),
+    ("Library", "Add recordings", "Folder"),
+    ("Tag", "Classes", "New class"),
+]
 
 
 @pytest.mark.parametrize(("where", "button", "label"), DIALOGS)

@@ -108,16 +108,16 @@ def wait_until(condition, seconds=60.0):
 @pytest.fixture
 def quick_demo(tmp_path, monkeypatch):
     """The app's demo, of two recordings and without a model, in a home of its own."""
-    from pages.widgets import demo_maker
+    from pages.widgets.start import demo
 
     monkeypatch.setenv("BAGTAG_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(
         "miml_core.demo.make_demo",
         lambda folder, kind, progress: make_demo(folder, kind, progress=progress, count=2, train=False),
     )
-    works = demo_maker._Works()
-    monkeypatch.setattr(demo_maker, "_works", lambda: works)
-    return demo_maker
+    works = demo._Works()
+    monkeypatch.setattr(demo, "_works", lambda: works)
+    return demo
 
 
 def test_the_app_goes_on_with_what_a_killed_server_left(tmp_path, quick_demo):

@@ -83,7 +83,7 @@ def show(canvases: dict[str, SimpleNamespace]) -> Callable[..., AppTest]:
             app.session_state[name.replace("__", ".")] = value
         if project is not None:
             app.session_state["session.folder"] = str(project.folder)
-            app.session_state["frame.go"] = page
+            app.session_state["session.page"] = page
         app.run()
         assert not app.exception
         return app

@@ -13,7 +13,7 @@ def actions_script() -> None:
     import streamlit as st
 
     from miml_core.project import Project
-    from pages.widgets.bag_actions import bag_actions
+    from pages.widgets.library.bag_actions import bag_actions
 
     with Project.open(Path(st.session_state["folder"]), annotator="Ann") as project:
         chosen = [bag for bag in project.list_bags().bags if bag.id in st.session_state["chosen"]]

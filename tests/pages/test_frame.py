@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from miml_core.project import jobs
 from miml_core.project.schema import job_failures
-from pages.widgets import open_projects
-from pages.widgets.frame import PAGES
+from pages.widgets.app import open_projects
+from pages.widgets.app.frame import PAGES
 from tests.conftest import ROOT
 from tests.pages.conftest import press, texts
 
@@ -35,9 +35,9 @@ def failing(problem: str) -> None:
     import streamlit as st
 
     from miml_core import BagtagError
-    from pages.widgets.guard import told
+    from pages.widgets.errors import show_errors
 
-    with told():
+    with show_errors():
         raise BagtagError("The file *x.wav* is gone.") if problem == "known" else RuntimeError("secret detail")
     st.text("the page goes on")
 
@@ -90,10 +90,10 @@ def test_the_project_can_be_left(project, show):
 
 
 def test_hints_guide_until_they_are_read(project, show):
-    from pages.widgets.hints import guide
+    from pages.widgets.guidance import enable_hints
 
     assert not [button for button in show(project, "tag").button if button.label == "Got it"]
-    guide(project)
+    enable_hints(project)
     app = press(show(project, "tag"), "Got it")
     assert not [button for button in app.button if button.label == "Got it"]
     press(show(project, "train"), "No more hints")

@@ -3,7 +3,7 @@
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.widgets.late_messages import Visit
+from pages.widgets.app.late_messages import Visit
 
 
 def rerun(page: str, fragment: str = "") -> bytes:

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.widgets.bag_table import state_of
-from pages.widgets.class_editor import free_keys
-from pages.widgets.thumbnails import thumbnails
-from pages.widgets.words import plain
+from pages.widgets.library.bag_list import state_of
+from pages.widgets.library.class_editor import free_keys
+from pages.widgets.library.thumbnails import thumbnails
+from pages.widgets.text import plain
 from tests.pages.conftest import press, texts
 
 
@@ -17,7 +17,7 @@ def table(app):
 
 
 def test_bags_are_listed_with_tags_and_progress(project, show, monkeypatch):
-    monkeypatch.setattr("pages.widgets.thumbnails._SECONDS_A_LOOK", 60.0)
+    monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", 60.0)
     project.correct(project.segments(project.bag_ids()[0])[0].id, project.classes()[0].id)
     shown = table(show(project))
     assert list(shown["name"]) == [f"garden_{n}.wav" for n in (1, 2, 3, 4)]
@@ -46,7 +46,7 @@ def test_an_empty_project_says_what_to_do_next(home, no_workers, show):
 
 
 def test_long_lists_come_in_pages(project, show, monkeypatch):
-    monkeypatch.setattr("pages.widgets.paging.PER_PAGE", 3)
+    monkeypatch.setattr("pages.widgets.library.bag_list.PER_PAGE", 3)
     app = show(project)
     assert len(table(app)) == 3
     app.pagination[0].set_value(2).run()
@@ -106,9 +106,9 @@ def test_the_most_pressing_thing_is_said_of_a_bag(facts, said):
 
 def test_thumbnails_that_take_too_long_wait_for_the_next_look(project, monkeypatch):
     bags = project.list_bags().bags
-    monkeypatch.setattr("pages.widgets.thumbnails._SECONDS_A_LOOK", -1.0)
+    monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", -1.0)
     assert thumbnails(project, bags) == {}
-    monkeypatch.setattr("pages.widgets.thumbnails._SECONDS_A_LOOK", 60.0)
+    monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", 60.0)
     assert set(thumbnails(project, bags)) == {bag.id for bag in bags}
 
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from miml_core import BagtagError
-from pages.widgets.media_files import count_media, keep_dropped, safe_name
+from pages.widgets.library.add_media import count_media, keep_dropped, safe_name
 
 
 class Dropped(io.BytesIO):

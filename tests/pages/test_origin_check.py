@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.datastructures import Headers
 
-from pages.widgets.origin_check import OriginCheck, refusal_of
+from pages.widgets.app.origin_check import OriginCheck, refusal_of
 
 OWN = [("host", "localhost:8501")]
 PATHS = ("/", "/review", "/_stcore/stream", "/_stcore/health", "/_stcore/upload_file/a/b", "/media/x.wav",

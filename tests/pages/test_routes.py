@@ -18,8 +18,8 @@ from starlette.testclient import TestClient
 from miml_core import BagtagError
 from miml_core.project import acts, repredict
 from miml_core.project.errors import NotSaved
-from pages.widgets import open_projects
-from pages.widgets.origin_check import OriginCheck
+from pages.widgets.app import open_projects
+from pages.widgets.app.origin_check import OriginCheck
 from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.doors import LISTEN_TOKEN, MOST_BYTES, TOKEN, guarded
 from pages.widgets.routes.previews import keep_preview

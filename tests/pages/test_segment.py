@@ -1,7 +1,7 @@
 """Knobs, preview, apply."""
 
 from miml_core.project import ResegmentPreview
-from pages.widgets.apply_settings import consequences
+from pages.widgets.segmentation.apply_settings import consequences
 from tests.pages.conftest import press, texts
 
 
@@ -101,7 +101,7 @@ def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
 def test_a_preview_that_covers_only_the_beginning_says_so(project):
     from dataclasses import replace
 
-    from pages.widgets.preview import part_tried
+    from pages.widgets.segmentation.preview import part_tried
 
     bag = project.bag(project.bag_ids()[0])
     assert part_tried(project, bag) == ""

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from miml_core.media.spectrogram import PRESETS, SpectrogramSettings, read_spectrogram
 from miml_core.project import Project
-from pages.widgets import open_projects
+from pages.widgets.app import open_projects
 from pages.widgets.routes import canvas_routes, images
 from pages.widgets.routes.bags import OPENING_SECONDS
 from pages.widgets.routes.doors import TOKEN

@@ -6,9 +6,9 @@ import pytest
 
 from miml_core.models import MODELS
 from miml_core.project import runs
-from pages.widgets import model_words
-from pages.widgets.expert_panel import parameters
-from pages.widgets.runs_table import age_of
+from pages.widgets.training import model_descriptions
+from pages.widgets.training.model_parameters import parameters
+from pages.widgets.training.runs import age_of
 from tests.pages.conftest import press, texts
 
 
@@ -36,7 +36,7 @@ def test_a_training_starts_with_the_proposed_parameters(project, show):
     press(show(project, "train"), "Start training")
     (job,) = project.jobs()
     assert job.kind == "train" and job.params["model"] == "ored-lr"
-    assert model_words.proposed("ored-lr").items() <= job.params["params"].items()
+    assert model_descriptions.proposed("ored-lr").items() <= job.params["params"].items()
 
 
 def test_what_is_proposed_can_be_switched_off(project, show):
@@ -66,8 +66,8 @@ def test_runs_are_listed_with_the_one_that_is_shown(project, show):
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_has_a_sentence_and_controls(name):
-    assert len(model_words.sentence(name)) > 20
-    assert model_words.title(name)
+    assert len(model_descriptions.description(name)) > 20
+    assert model_descriptions.title(name)
     assert parameters(MODELS[name]) is not None
 
 
@@ -103,8 +103,8 @@ def test_yardsticks_are_not_offered(project, show):
     assert offered[0] == "ORed logistic regression" and "Plain logistic regression" in offered
     assert not {"Majority", "Supervised lr"} & set(offered)
     assert len(offered) == len(MODELS) - 2
-    for name in model_words.offered():
-        assert name == "candidate-em" or "we measured" in model_words.sentence(name)
+    for name in model_descriptions.offered():
+        assert name == "candidate-em" or "we measured" in model_descriptions.description(name)
 
 
 def test_a_run_that_was_stopped_early_says_so(project, show):

@@ -6,8 +6,8 @@ import soundfile
 
 from miml_core import BagtagError
 from miml_core.project import Project
-from pages.widgets.doors import project_folder
-from pages.widgets.recent import known_projects
+from pages.widgets.start.recent_projects import known_projects
+from pages.widgets.start.start_cards import project_folder
 from tests.pages.conftest import press, texts
 
 
@@ -53,7 +53,7 @@ def test_a_folder_outside_is_refused_in_a_sentence(show, home):
 
 
 def test_a_known_project_opens_with_one_click(project, show):
-    from pages.widgets.recent import remember
+    from pages.widgets.start.recent_projects import remember
 
     remember(project.folder)
     app = show(None)
@@ -62,7 +62,7 @@ def test_a_known_project_opens_with_one_click(project, show):
 
 
 def test_a_damaged_project_leads_back_to_the_doors_with_a_sentence(home, show):
-    from pages.widgets.recent import remember
+    from pages.widgets.start.recent_projects import remember
 
     folder = home / "Bagtag" / "broken"
     folder.mkdir(parents=True)

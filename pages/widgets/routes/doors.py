@@ -23,7 +23,7 @@ from starlette.responses import Response
 from miml_core import BagtagError
 from miml_core.project import Gone, Project
 from miml_core.project.errors import Busy
-from pages.widgets.open_projects import project_by_key
+from pages.widgets.app.open_projects import project_by_key
 from pages.widgets.routes.json_response import JSONResponse
 
 TOKEN = secrets.token_urlsafe(32)

@@ -1,0 +1,99 @@
+"""The frame around every page: navigation, which project and who, dialogs, the strip of background work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.project import Project
+from miml_core.project.errors import ProjectMoved
+from pages.widgets.app.dialogs import show_dialogs
+from pages.widgets.app.job_strip import job_strip
+from pages.widgets.app.session import annotator, asked_page, close_project, current_project, set_annotator
+from pages.widgets.errors import forget_errors, show_errors
+from pages.widgets.text import plain
+
+PAGES = {
+    "library": ("Library", ":material/library_music:"),
+    "segment": ("Segment", ":material/graphic_eq:"),
+    "tag": ("Tag", ":material/sell:"),
+    "train": ("Train", ":material/model_training:"),
+    "review": ("Review", ":material/fact_check:"),
+    "export": ("Export", ":material/ios_share:"),
+}
+
+_DRAWN_ONCE = ("segment", "tag", "review")
+"""Pages that do not follow background work by themselves, besides their canvas."""
+_PAGE = "frame.page"
+_PROJECT = "frame.project"
+_OF_A_PROJECT = ("jobs.", "queue.", "library.", "segment.", "knob.", "tag.", "train.", "review.", "export.", "dialog.")
+_STYLES = Path(__file__).resolve().parents[3] / "assets" / "app.css"
+
+
+def frame() -> None:
+    """Run the page that is asked for; without an open project there is only the welcome."""
+    st.html(_STYLES)
+    project = _project_or_reason()
+    if project is None:
+        st.navigation([st.Page("welcome.py", title="Welcome", default=True)], position="hidden").run()
+        return
+    _forget_other_projects(project)
+    page = st.navigation(_pages(), position="top")
+    if st.session_state.get(_PAGE) != page.url_path:
+        forget_errors()
+        st.session_state[_PAGE] = page.url_path
+    if asked := asked_page():
+        st.switch_page(f"{asked}.py")
+    _project_menu(project)
+    page.run()
+    with show_errors():
+        show_dialogs(project)
+        job_strip(project, drawn_once=page.url_path in _DRAWN_ONCE)
+
+
+def _forget_other_projects(project: Project) -> None:
+    """Lists, filters, knobs and watched jobs belong to the project they were made for."""
+    folder = str(project.folder)
+    if st.session_state.setdefault(_PROJECT, folder) != folder:
+        for key in [key for key in st.session_state if str(key).startswith(_OF_A_PROJECT)]:
+            del st.session_state[key]
+        st.session_state[_PROJECT] = folder
+
+
+def _project_or_reason() -> Project | None:
+    try:
+        project = current_project()
+        if project is not None:
+            _ = project.revision
+        return project
+    except ProjectMoved as error:  # the tab keeps it: it is shown again when the files are back
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+    except BagtagError as error:
+        close_project()
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+
+
+def _pages() -> list[st.Page]:
+    return [
+        st.Page(f"{name}.py", title=title, icon=icon, default=name == "library")
+        for name, (title, icon) in PAGES.items()
+    ]
+
+
+def _project_menu(project: Project) -> None:
+    """Which project this is, who signs, and the way back to the doors."""
+    with st.popover(plain(project.name), icon=":material/folder_open:", type="tertiary", key="project-menu"):
+        st.text(str(project.folder))
+        st.text_input(
+            "Your name", annotator(), key="frame.name", help="Signs your tags and corrections.", on_change=_take_name
+        )
+        st.button("Open another project", key="frame.close", icon=":material/logout:", on_click=close_project)
+
+
+def _take_name() -> None:
+    if name := st.session_state["frame.name"].strip():
+        set_annotator(name)

@@ -1,0 +1,33 @@
+"""How Streamlit is set up for Bagtag: what stands around its routes, and the options that depend on the environment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from anyio import to_thread
+from starlette.middleware import Middleware
+from streamlit import config
+
+from miml_core import kernels
+from pages.widgets.app.late_messages import LateMessages
+from pages.widgets.app.origin_check import OriginCheck, allowed_hosts
+
+
+def middleware() -> list[Middleware]:
+    """Middleware of the app, the outermost first."""
+    return [Middleware(OriginCheck), Middleware(LateMessages)]
+
+
+@asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Do what belongs to the start of the server.
+
+    Streamlit's own Host check, which concerns websockets only, has to accept the names of `BAGTAG_HOSTS` as well. They
+    are set here because both `streamlit run` and `App.run` read the options again before. The numba kernels are
+    compiled by a process of their own, so that the first page does not wait for them.
+    """
+    config.set_option("server.allowedHosts", sorted(allowed_hosts()))
+    await to_thread.run_sync(kernels.compile_in_background)
+    yield

@@ -1,0 +1,111 @@
+"""Which folders of this computer the app may read and write: home, Bagtag's own, the surroundings of the project,
+and what `BAGTAG_ROOTS` adds."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+from miml_core import BagtagError
+from miml_core.errors import printable
+from pages.widgets.folders.reachable import look_at, look_in_time
+
+MOST_FOLDERS = 500
+"""How many folders of one folder are offered; beyond that a path is typed."""
+
+
+def home_folder() -> Path:
+    """Where new projects and the demo go unless a person chooses otherwise: `BAGTAG_HOME`, or Bagtag in home."""
+    return Path(os.environ.get("BAGTAG_HOME") or Path.home() / "Bagtag")
+
+
+def allowed_roots(project_folder: Path | None = None) -> list[Path]:
+    """The folders below which everything may be chosen, links resolved, without those inside another.
+
+    One that does not answer or cannot be read is left out.
+    """
+    asked = [
+        Path.home(),
+        home_folder(),
+        *(Path(part) for part in os.environ.get("BAGTAG_ROOTS", "").split(os.pathsep) if part),
+    ]
+    if project_folder is not None:
+        asked.append(project_folder.parent)
+    looks = look_at({path: partial(_resolve_folder, path) for path in asked})
+    found = sorted({path for path in looks.values() if isinstance(path, Path)}, key=lambda path: len(path.parts))
+    roots: list[Path] = []
+    for path in found:
+        if not any(path.is_relative_to(root) for root in roots):
+            roots.append(path)
+    return roots
+
+
+def _resolve_folder(path: Path) -> Path | None:
+    return path.resolve() if path.is_dir() else None
+
+
+def inside(typed: str | Path, roots: list[Path]) -> Path:
+    """The place a person typed, with links and `..` resolved; refused when it lies outside all roots."""
+    text = str(typed).strip().strip("'\"")
+    if not text or "\0" in text:
+        raise BagtagError("Type the path of a folder.")
+    if not roots:
+        raise BagtagError("There is no folder that Bagtag may use; start it with BAGTAG_ROOTS set to one.")
+    try:
+        path = Path(text).expanduser()
+        path = path if path.is_absolute() else roots[0] / path
+        path = look_in_time(path, path.resolve)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BagtagError(f"{text!r} is no usable path: {error}.") from error
+    if not any(path.is_relative_to(root) for root in roots):
+        listed = ", ".join(str(root) for root in roots)
+        raise BagtagError(
+            f"{str(path)!r} is outside the folders Bagtag may use ({listed}). "
+            "Start it with BAGTAG_ROOTS set to allow another."
+        )
+    return path
+
+
+def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
+    """As `inside`, for a folder that must be there."""
+    path = inside(typed, roots)
+    try:
+        is_folder, exists = look_in_time(path, lambda: (path.is_dir(), path.exists()))
+    except (OSError, ValueError) as error:
+        raise BagtagError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if not is_folder:
+        what = "is a file, not a folder" if exists else "does not exist"
+        raise BagtagError(f"{str(path)!r} {what}; choose a folder.")
+    return path
+
+
+def subfolders(folder: Path, roots: list[Path]) -> list[str]:
+    """Names of the folders in a folder that may be entered, hidden ones left out."""
+    try:
+        return look_in_time(folder, lambda: _list_subfolders(folder, roots))
+    except OSError as error:
+        raise BagtagError(f"{str(folder)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _list_subfolders(folder: Path, roots: list[Path]) -> list[str]:
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name.casefold())
+    names = []
+    for entry in entries:
+        is_text = printable(entry.name) == entry.name  # a name that is not valid UTF-8 cannot be sent to the browser
+        if is_text and not entry.name.startswith(".") and _is_allowed_folder(entry, roots):
+            names.append(entry.name)
+        if len(names) == MOST_FOLDERS:
+            break
+    return names
+
+
+def _is_allowed_folder(entry: os.DirEntry[str], roots: list[Path]) -> bool:
+    try:
+        if not entry.is_dir():
+            return False
+        if not entry.is_symlink():
+            return True
+        return any(Path(entry.path).resolve().is_relative_to(root) for root in roots)
+    except OSError:
+        return False

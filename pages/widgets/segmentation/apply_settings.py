@@ -1,0 +1,165 @@
+"""Apply segment settings to bags after saying what that would change, and learn the segmenter from people's edits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from miml_core.project import Project, ResegmentPreview
+from pages.widgets.errors import action_button, attempt, show_errors
+from pages.widgets.segmentation.segment_settings import entered_settings, show_stored_settings
+from pages.widgets.text import count, plain
+
+if TYPE_CHECKING:
+    from miml_core.instances import InstanceSettings
+
+_TRIED_BAGS = 5
+_LOST = "segment.lost"
+_MOST_SAID = 12
+_SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
+_HELP = (
+    "Learns from the segments that you drew, gave a class, deleted or called background which sounds to keep, also "
+    "fainter ones. The right side then shows what it finds; nothing stored changes until you apply it."
+)
+
+
+def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> None:
+    """One row of buttons; the ones that reach far ask first."""
+    changed = turned != project.settings
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown("**Apply**", width="content")
+        with _popover("To this bag", "this", ":material/crop_free:"):
+            _ask(project, turned, bags=[bag_id], scope="all", key="this")
+        for scope, label in _SCOPES.items():
+            with _popover(label, scope, ":material/select_all:"):
+                _ask(project, turned, bags=None, scope=scope, key=scope)
+        if changed:
+            st.button(
+                "Back to what is stored",
+                key="apply.back",
+                icon=":material/undo:",
+                type="tertiary",
+                on_click=show_stored_settings,
+            )
+        behind = project.progress().n_bags - project.progress().n_segmented
+        if behind and not changed:
+            st.caption(f"{count(behind, 'bag')} not segmented with these settings yet.", width="content")
+
+
+def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, scope: str, key: str) -> None:
+    touched = project.preview_resegment(bags, scope=scope)
+    for sentence in consequences(touched):
+        st.markdown(f"- {sentence}")
+    if touched.n_at_risk:
+        _say_which(project, turned, bags, scope, key)
+    action_button(
+        "Find segments",
+        _apply,
+        project,
+        bags,
+        scope,
+        key,
+        key=f"apply.{key}",
+        type="primary",
+        disabled=not touched.n_bags,
+    )
+
+
+def _popover(label: str, name: str, icon: str) -> Any:
+    return st.popover(label, icon=icon, key=_open_key(name), on_change="rerun")
+
+
+def _open_key(name: str) -> str:
+    return f"segment.apply-{name}"
+
+
+def _apply(project: Project, bags: list[int] | None, scope: str, name: str) -> None:
+    project.set_settings(entered_settings(project))
+    project.start_job("segment", {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags})
+    st.session_state[_open_key(name)] = False
+
+
+def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
+    """Try the settings on some bags with checked segments and name the labels that would go."""
+    asked_for = (repr(turned), bags, scope, project.revision)
+    st.button(
+        "Say which",
+        icon=":material/manage_search:",
+        key=f"apply.which.{key}",
+        on_click=attempt,
+        args=(_find_lost, project, turned, bags, scope, asked_for),
+    )
+    tried_for, lost = st.session_state.get(_LOST, (None, []))
+    if tried_for != asked_for:
+        return
+    where = "In this bag" if bags else f"In the first {_TRIED_BAGS} bags with checked segments"
+    st.markdown(f"{where}, {count(len(lost), 'label')} would be lost{':' if lost else '.'}")
+    for sentence in lost[:_MOST_SAID]:
+        st.markdown(f"- {plain(sentence)}")
+
+
+def _find_lost(
+    project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, asked_for: tuple[Any, ...]
+) -> None:
+    lost = project.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=turned).lost
+    st.session_state[_LOST] = (asked_for, lost)
+
+
+def consequences(touched: ResegmentPreview) -> list[str]:
+    """What finding segments anew does to people's work, in sentences."""
+    if not touched.n_bags:
+        return ["There is no bag this would apply to."]
+    said = [f"Segments of {count(touched.n_bags, 'bag')} are found anew."]
+    if touched.n_kept_as_drawn:
+        said.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
+    if touched.n_at_risk:
+        said.append(
+            f":orange[**{count(touched.n_at_risk, 'checked segment')}**] found automatically: a label stays where a "
+            "new segment covers the old one by half, and is lost elsewhere."
+        )
+    else:
+        said.append("No corrections are touched.")
+    return said
+
+
+def learn_segmenter(project: Project) -> None:
+    """A button that says what it lacks, and one to go back; pictures have neither."""
+    if project.kind == "sound":
+        with st.container(width="content"):
+            _learn_segmenter(project)
+
+
+@st.fragment(run_every=2.0)
+@show_errors()
+def _learn_segmenter(project: Project) -> None:
+    lessons = project.segmenter_lessons()
+    busy = any(job.kind == "learn-segmenter" for job in project.jobs(active=True))
+    learned = project.settings.learned_segmenter is not None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.button(
+            "Learn again from my edits" if learned else "Learn from my edits",
+            key="segmenter.learn",
+            icon=":material/school:",
+            help=_HELP if lessons.enough else f"{_HELP} {lessons.sentence}",
+            disabled=busy or not lessons.enough,
+            on_click=attempt,
+            args=(project.start_job, "learn-segmenter"),
+        )
+        if learned:
+            st.button(
+                "Use the built-in way",
+                key="segmenter.builtin",
+                icon=":material/undo:",
+                type="tertiary",
+                help="Find what stands out of the background, without what was learnt from edits.",
+                on_click=_forget,
+                args=(project,),
+            )
+            st.caption("Segments are found as learnt from your edits; the knobs still count.", width="content")
+
+
+def _forget(project: Project) -> None:
+    attempt(project.set_settings, replace(project.settings, learned_segmenter=None))
+    st.rerun()  # the preview is outside of this fragment

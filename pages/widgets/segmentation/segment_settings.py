@@ -1,0 +1,220 @@
+"""The settings by which segments are found: their controls, and what they hold.
+
+A control shows the stored value until it is changed. `entered_settings` reads the controls, so that a button's callback
+applies what is on the screen even when its click overtakes the run that would draw it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from miml_core.project import Project
+
+if TYPE_CHECKING:
+    from miml_core.instances import InstanceSettings
+    from miml_core.media.spectrogram import SpectrogramSettings
+    from miml_core.segments.acoustic import SoundSegmentSettings
+    from miml_core.segments.visual import PictureSegmentSettings
+
+_PRESETS = {"birds": "Birds", "frogs": "Frogs and owls", "insects": "Insects", "bats": "Bats"}
+_SCALES = {"linear": "linear", "mel": "mel, more room for low sounds"}
+_LEVELS = {
+    "none": "as recorded",
+    "band": "each band against its own background",
+    "pcen": "following the background (PCEN)",
+}
+_KEYS = "knob."
+
+
+def segment_settings(project: Project) -> InstanceSettings:
+    """Draw the controls of the project's kind of media; returns the settings as they stand."""
+    if project.kind == "sound":
+        with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+            _sound_controls(project.settings.segments)
+            with st.popover("Spectrogram", icon=":material/graphic_eq:", key="knob-fold"):
+                _spectrogram_controls(project.settings.spectrogram)
+                _view_controls(project.settings.spectrogram)
+    else:
+        _picture_controls(project.settings.picture_segments)
+    return entered_settings(project)
+
+
+def entered_settings(project: Project) -> InstanceSettings:
+    """Return the project's settings with what the controls hold."""
+    stored = project.settings
+    if project.kind == "sound":
+        return replace(stored, segments=_sound(stored.segments), spectrogram=_spectrogram(stored.spectrogram))
+    return replace(stored, picture_segments=_picture(stored.picture_segments))
+
+
+def show_stored_settings() -> None:
+    """Show the stored settings again."""
+    for key in [key for key in st.session_state if str(key).startswith(_KEYS)]:
+        del st.session_state[key]
+
+
+def _entered(name: str, stored: Any) -> Any:
+    return st.session_state.get(f"{_KEYS}{name}", stored)
+
+
+def _sound_controls(stored: SoundSegmentSettings) -> None:
+    st.slider(
+        "Sensitivity",
+        0.0,
+        1.0,
+        stored.sensitivity,
+        0.05,
+        key="knob.sensitivity",
+        help="More finds fainter calls, and more noise with them.",
+    )
+    st.slider(
+        "Smallest call",
+        *_milliseconds(stored.smallest_call),
+        format="%g ms",
+        key="knob.smallest",
+        help="Shorter sounds are left out.",
+    )
+    st.slider(
+        "Bridge gaps",
+        *_milliseconds(stored.gap),
+        format="%g ms",
+        key="knob.gap",
+        help="Silences up to this long stay inside a segment, so that a trill can be one.",
+    )
+
+
+def _sound(stored: SoundSegmentSettings) -> SoundSegmentSettings:
+    return replace(
+        stored,
+        sensitivity=_entered("sensitivity", stored.sensitivity),
+        smallest_call=_entered("smallest", _milliseconds(stored.smallest_call)[2]) / 1000,
+        gap=_entered("gap", _milliseconds(stored.gap)[2]) / 1000,
+    )
+
+
+def _milliseconds(seconds: float) -> tuple[float, float, float, float]:
+    """Range, value and step of a slider; fine steps for ultrasound."""
+    value = round(1000 * seconds, 3)
+    return (0.0, 20.0, value, 0.1) if value < 5 else (0.0, max(200.0, value), value, 1.0)
+
+
+def _spectrogram_controls(stored: SpectrogramSettings) -> None:
+    """What changes segments and features."""
+    with st.grid(2, min_column_width=200):
+        st.selectbox(
+            "Made for",
+            list(_PRESETS),
+            index=None,
+            format_func=_PRESETS.__getitem__,
+            placeholder="Choose to start from it",
+            key="knob.preset",
+            on_change=_take_preset,
+        )
+        st.number_input("Window (ms)", 0.1, 500.0, 1000 * stored.window, format="%.2f", key="knob.window")
+        st.number_input("Step (ms)", 0.05, 500.0, 1000 * stored.hop, format="%.2f", key="knob.hop")
+        st.selectbox("Scale", list(_SCALES), _at(_SCALES, stored.scale), _SCALES.__getitem__, key="knob.scale")
+        st.number_input("From (kHz)", 0.0, 400.0, stored.low / 1000, 0.1, format="%.2f", key="knob.low")
+        st.number_input(
+            "Up to (kHz)",
+            0.1,
+            400.0,
+            None if stored.high is None else stored.high / 1000,
+            0.5,
+            format="%.2f",
+            placeholder="all there is",
+            key="knob.high",
+        )
+        st.selectbox(
+            "Levels", list(_LEVELS), _at(_LEVELS, stored.normalisation), _LEVELS.__getitem__, key="knob.levels"
+        )
+        st.caption("These change segments and features: what was found before has to be found again.")
+
+
+def _view_controls(stored: SpectrogramSettings) -> None:
+    """What changes pictures only."""
+    from miml_core.media.colour_maps import COLOUR_MAPS
+
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        names = list(COLOUR_MAPS)
+        st.selectbox("Colours", names, names.index(stored.colour_map), key="knob.colours")
+        st.slider(
+            "From dark to bright (dB above the background)",
+            -20.0,
+            80.0,
+            (stored.quiet_db, stored.loud_db),
+            1.0,
+            key="knob.levels.view",
+        )
+
+
+def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
+    window = _kept(_entered("window", 1000 * stored.window) / 1000, stored.window)
+    high = _entered("high", None if stored.high is None else stored.high / 1000)
+    quiet, loud = _entered("levels.view", (stored.quiet_db, stored.loud_db))
+    return replace(
+        stored,
+        window=window,
+        hop=min(_kept(_entered("hop", 1000 * stored.hop) / 1000, stored.hop), window),
+        low=1000 * _entered("low", stored.low / 1000),
+        high=None if high is None else 1000 * high,
+        scale=_entered("scale", stored.scale),
+        normalisation=_entered("levels", stored.normalisation),
+        colour_map=_entered("colours", stored.colour_map),
+        quiet_db=quiet,
+        loud_db=max(loud, quiet + 1),
+    )
+
+
+def _kept(entered: float, stored: float) -> float:
+    """A number box rounds what it shows; what was not touched stays exactly as it was."""
+    return stored if abs(entered - stored) < 5e-6 else entered
+
+
+def _at(options: dict[str, str], value: str) -> int:
+    return list(options).index(value)
+
+
+def _take_preset() -> None:
+    from miml_core.media.spectrogram import SpectrogramSettings
+
+    preset = SpectrogramSettings.preset(st.session_state["knob.preset"])
+    st.session_state["knob.window"] = 1000 * preset.window
+    st.session_state["knob.hop"] = 1000 * preset.hop
+    st.session_state["knob.low"] = preset.low / 1000
+    st.session_state["knob.high"] = None if preset.high is None else preset.high / 1000
+    st.session_state["knob.scale"] = preset.scale
+    st.session_state["knob.levels"] = preset.normalisation
+
+
+def _picture_controls(stored: PictureSegmentSettings) -> None:
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.slider(
+            "Segments per picture",
+            2,
+            max(100, stored.segments),
+            stored.segments,
+            key="knob.segments",
+            help="At most so many; an even picture has fewer. Too many is better than too few: parts can be merged.",
+        )
+        st.slider(
+            "Working size",
+            100,
+            max(1200, stored.working_side),
+            stored.working_side,
+            20,
+            format="%d px",
+            key="knob.side",
+            help="Larger pictures are reduced to this length of their longer side before segments are found and "
+            "described: more is finer and slower.",
+        )
+
+
+def _picture(stored: PictureSegmentSettings) -> PictureSegmentSettings:
+    return replace(
+        stored,
+        segments=_entered("segments", stored.segments),
+        working_side=_entered("side", stored.working_side),
+    )

@@ -1,0 +1,191 @@
+"""The three doors of the welcome page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.project import Project
+from miml_core.project.project import Kind
+from pages.widgets.app.session import annotator, go_to, open_project
+from pages.widgets.errors import action_button, show_errors
+from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
+from pages.widgets.folders.paths import home_folder, inside
+from pages.widgets.folders.reachable import NotReachable, look_in_time
+from pages.widgets.library.add_media import bag_length, count_media, entered_bag_length, found_in, start_import
+from pages.widgets.start.demo import Making, existing_demo, start_demo
+from pages.widgets.start.recent_projects import Known, list_known
+from pages.widgets.text import plain, time_left
+
+_DEMO = "door.demo"
+_MOST_SHOWN = 5
+_CHECK_DISK = "check that its disk or network drive is connected and that you may read it, then reload the page."
+_KINDS: dict[Kind, str] = {"sound": "Recordings", "picture": "Pictures"}
+
+
+def demo_card() -> None:
+    """The demo, generated on the spot and opened at the review."""
+    st.subheader(":material/play_circle: Open the demo")
+    st.markdown("Generated on this computer: tagged, trained and ready to review in a minute. Hints show the way.")
+    making = st.session_state.get(_DEMO)
+    if making is not None:
+        _watch_demo(making)
+        return
+    _demo_button("sound", "Birds at dawn", ":material/music_note:", "primary")
+    _demo_button("picture", "Pictures of surfaces", ":material/image:", "secondary")
+    if any(existing_demo(kind) for kind in _KINDS):
+        st.toggle("Start it afresh", key="door.anew", help="What you did in the demo before stays, as another project.")
+
+
+def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "secondary"]) -> None:
+    action_button(
+        label,
+        _begin_demo,
+        kind,
+        key=f"door.demo.{kind}",
+        type=look,
+        icon=icon,
+        width="stretch",
+    )
+
+
+def _begin_demo(kind: Kind) -> None:
+    st.session_state[_DEMO] = start_demo(kind, anew=st.session_state.get("door.anew", False))
+
+
+@st.fragment(run_every=0.7)
+def _watch_demo(making: Making) -> None:
+    """Show how far the demo is and open it when it is ready: the click on its button asked for that."""
+    with show_errors():
+        if not making.over:
+            st.progress(making.share, text=f"Generating the demo · {time_left(making.seconds_left) or 'one moment'}")
+            st.button(
+                "Stop", key="door.demo.stop", icon=":material/stop_circle:", disabled=making.stop, on_click=making.end
+            )
+        elif making.problem:
+            st.error(plain(making.problem))
+            st.button("Back", key="door.demo.back", on_click=_forget_demo)
+        else:
+            st.session_state.pop(_DEMO, None)
+            if Project.is_project(making.folder):
+                open_project(making.folder)
+                go_to("review")
+            st.rerun()
+
+
+def _forget_demo() -> None:
+    st.session_state.pop(_DEMO, None)
+    st.rerun()
+
+
+def open_project_card() -> None:
+    """A project used before, or one somewhere on this computer."""
+    st.subheader(":material/folder_open: Open a project")
+    st.markdown("Everything is as you left it.")
+    known = list_known()[:_MOST_SHOWN]
+    for one in known:
+        _known_project(one)
+    with st.expander("Somewhere else", icon=":material/search:", expanded=not known):
+        folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
+        action_button(
+            "Open",
+            _open_chosen,
+            "door.open.folder",
+            key="door.open",
+            disabled=folder is None,
+        )
+
+
+def _open_chosen(key: str) -> None:
+    _open(chosen_folder(key))
+
+
+def _known_project(known: Known) -> None:
+    folder = known.folder
+    path = str(folder).encode(errors="backslashreplace").decode()
+    action_button(
+        plain(folder.name if known.is_reachable else f"{folder.name} (not reachable)"),
+        _open,
+        folder,
+        key=f"door.known.{path}",
+        icon=":material/folder:" if known.is_reachable else ":material/folder_off:",
+        help=plain(path if known.is_reachable else f"{path} does not answer or cannot be read: {_CHECK_DISK}"),
+        disabled=not known.is_reachable,
+        width="stretch",
+    )
+
+
+def new_project_card() -> None:
+    """A new project from a folder of recordings or pictures, which stay where they are."""
+    st.subheader(":material/create_new_folder: Make one from a folder")
+    st.markdown("Your recordings or pictures stay where they are and are never changed.")
+    folder = folder_chooser("Folder", key="door.new.folder")
+    if folder is None:
+        return
+    kind = st.segmented_control(
+        "What is in it",
+        list(_KINDS),
+        default=_likely_kind(folder),
+        format_func=_KINDS.__getitem__,
+        required=True,
+        key=f"door.new.kind.{folder}",
+    )
+    found = found_in(folder, kind)
+    with st.expander("Bag length, name, place", icon=":material/tune:"):
+        bag_length(kind, key="door.new")
+        name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
+        parent = folder_chooser("Kept below", key="door.new.parent", start=_start())
+    action_button(
+        "Make the project",
+        _make_project,
+        folder,
+        key="door.new.make",
+        type="primary",
+        icon=":material/add:",
+        disabled=not (found and name and parent),
+    )
+
+
+def _make_project(folder: Path) -> None:
+    """Make the project that the card holds now, for the folder that it names."""
+    entered = st.session_state
+    kind, name = entered[f"door.new.kind.{folder}"], entered[f"door.new.name.{folder}"]
+    target = project_folder(chosen_folder("door.new.parent"), name)
+    with Project.create(target, kind=kind, name=name.strip(), annotator=annotator()) as project:
+        start_import(project, [folder], entered_bag_length("door.new") if kind == "sound" else {}, segment=True)
+    _open(target)
+
+
+def _open(folder: Path) -> None:
+    """At its library: a change of page, so that the doors go at once instead of lingering below it."""
+    open_project(folder)
+    go_to("library")
+
+
+def project_folder(parent: Path, name: str) -> Path:
+    """Where a project of that name goes: a folder that is not there yet."""
+    safe = "".join("-" if letter in '<>:"/\\|?*' or ord(letter) < 32 else letter for letter in name).strip(" .")
+    if not safe:
+        raise BagtagError("Give the project a name.")
+    target = inside(parent / safe, [parent.resolve()])
+    if target.exists() and any(target.iterdir()):
+        raise BagtagError(f"There is already a folder {str(target)!r}; choose another name.")
+    return target
+
+
+def _likely_kind(folder: Path) -> Kind:
+    counts, _ = count_media(folder)
+    return "picture" if counts["picture"] > counts["sound"] else "sound"
+
+
+def _start() -> Path | None:
+    """Bagtag's own folder, made if it can be; without it the choice begins at the first folder that may be used."""
+    home = home_folder()
+    try:
+        look_in_time(home, lambda: home.mkdir(parents=True, exist_ok=True))
+    except (OSError, NotReachable):
+        return None
+    return home

@@ -1,0 +1,214 @@
+"""Trainings side by side, the one that runs, and which of them is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from miml_core.project import Job, Project, Run
+from miml_core.project.job_params import STOP_EARLY
+from miml_core.project.runs import STOPPED_EARLY
+from pages.widgets import charts
+from pages.widgets.errors import attempt, show_errors
+from pages.widgets.guidance import empty_state
+from pages.widgets.picked import picked_rows
+from pages.widgets.table_selection import keep_selection
+from pages.widgets.text import count, length_of_time, plain, time_left, when
+from pages.widgets.training import model_descriptions
+
+_SECONDS = 1.0
+SCORES = {
+    "sample": ("Accuracy", "Share of segments found right in a random sample: the honest figure"),
+    "held_out_average_precision": (
+        "New bags",
+        "How well a model like it ranks the tags of bags it has not learnt from (average precision, 1 is perfect): "
+        "compares runs and models",
+    ),
+    "held_out_log_likelihood": (
+        "Tags",
+        "How likely a model like it finds the tags of bags it has not learnt from (mean log-likelihood, 0 is perfect)",
+    ),
+    "objective": (
+        "Objective",
+        "What the training maximises; comparable between runs of one model on the same data only",
+    ),
+}
+_STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "cancelled"}
+
+
+def age_of(run: Run) -> str | None:
+    """A sentence when people have gone on since the run was trained; None when it is up to date."""
+    since = []
+    if run.n_corrections_since:
+        since.append(count(run.n_corrections_since, "segment") + " checked")
+    if run.n_tags_since:
+        since.append(count(run.n_tags_since, "bag") + " tagged")
+    if not since:
+        return None
+    return f"The current run is older than your work: since then {' and '.join(since)}. Train again to learn from that."
+
+
+@st.fragment(run_every=_SECONDS)
+def training_runs(project: Project) -> None:
+    """The training that runs and all earlier ones, kept up to date."""
+    outdated, live, table, curves = st.container(), st.container(), st.container(), st.container()
+    with show_errors():
+        runs = project.runs()
+        current = next((run for run in runs if run.current), None)
+        if current is not None and (sentence := age_of(current)):
+            outdated.warning(sentence, icon=":material/history:")
+        with live:
+            live_training(project)
+        with table:
+            if runs:
+                _runs_table(project, runs)
+            else:
+                empty_state("No run yet", "Start a training; the first takes seconds.", icon="model_training")
+        if current is not None and current.curves:
+            with curves:
+                _learning_curves(current)
+
+
+def _learning_curves(run: Run) -> None:
+    fold = st.expander(f"How run {run.id} learnt", icon=":material/show_chart:", on_change="rerun", key="train.curves")
+    if fold.open:
+        with fold:
+            charts.curves(run.curves, key=f"run.{run.id}")
+
+
+def _runs_table(project: Project, runs: list[Run]) -> None:
+    """Scores of all runs, the latest first; select one to make it current or to remove it."""
+    picked = st.dataframe(
+        pd.DataFrame([_row(project, run) for run in runs]),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode=("single-row", "single-cell"),
+        placeholder="",
+        height=min(35 * len(runs) + 38, 320),
+        column_config=_columns(),
+        alt="Trainings of this project",
+        **keep_selection("train.runs", [run.id for run in runs]),
+    )
+    rows = picked_rows(picked, len(runs))
+    if rows:
+        _chosen(project, runs[rows[0]])
+    else:
+        st.caption("Select a run to see its settings, to show its predictions or to remove it.")
+
+
+def _row(project: Project, run: Run) -> dict[str, Any]:
+    sample = project.sample_accuracy(run.id)
+    scores = {**run.scores, **({} if sample.accuracy is None else {"sample": sample.accuracy})}
+    return {
+        "current": "shown" if run.current else "",
+        "number": run.id,
+        "model": model_descriptions.title(run.model),
+        **{name: scores.get(name) for name in SCORES},
+        "bags": run.n_bags,
+        "checked": run.n_corrections,
+        "when": when(run.started_at),
+        "took": "" if run.seconds is None else length_of_time(run.seconds),
+        "state": STOPPED_EARLY if run.message == STOPPED_EARLY else _STATES.get(run.state, run.state),
+    }
+
+
+def _columns() -> dict[str, Any]:
+    config = st.column_config
+    return {
+        "current": config.TextColumn("", width=54),
+        "number": config.NumberColumn("Run", width=44),
+        "model": config.TextColumn("Model", width=152),
+        "state": config.TextColumn("State", width=100),
+        "when": "When",
+        "took": config.TextColumn("Took", width=70),
+        "bags": config.NumberColumn("Bags", width=52),
+        "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=72),
+        **{
+            name: config.NumberColumn(title, format="%.3f", help=says, width=78)
+            for name, (title, says) in SCORES.items()
+        },
+    }
+
+
+def _chosen(project: Project, run: Run) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Show this run's predictions",
+            key=f"train.show.{run.id}",
+            icon=":material/visibility:",
+            disabled=run.current or run.state != "done",
+            on_click=attempt,
+            args=(project.choose_run, run.id),
+        )
+        st.button(
+            "Remove",
+            key=f"train.remove.{run.id}",
+            icon=":material/delete:",
+            type="tertiary",
+            disabled=run.current or run.state == "training",
+            on_click=attempt,
+            args=(project.remove_run, run.id),
+        )
+        changed = ", ".join(f"{name} = {value}" for name, value in run.params.items())
+        st.text(f"Run {run.id}: {changed or 'as proposed'}")
+    if run.message:
+        st.text(run.message)
+
+
+def live_training(project: Project) -> None:
+    """Show the curves of the training that runs; nothing while none does."""
+    job = _training(project)
+    if job is None:
+        return
+    with st.container(border=True, key="live-training"):
+        name = model_descriptions.title(job.params.get("model", model_descriptions.DEFAULT))
+        st.markdown(f"**Training: {name}**")
+        st.progress(job.share, text=_sentence(job))
+        charts.curves(job.info.get("curves", {}), key=f"live.{job.id}")
+        _ways_to_stop(project, job)
+
+
+def _ways_to_stop(project: Project, job: Job) -> None:
+    stopping = job.cancelling or _wants_no_more(job)
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            "Stop and keep what it has learned so far",
+            icon=":material/stop_circle:",
+            help="Ends the training now; its run is kept, marked as stopped early, and its predictions are shown.",
+            key="live.keep",
+            disabled=stopping or job.state == "queued",
+            on_click=attempt,
+            args=(project.stop_job_early, job.id),
+        )
+        st.button(
+            "Cancel",
+            icon=":material/close:",
+            type="tertiary",
+            help="Throws this training away; the run before it stays in place.",
+            key="live.cancel",
+            disabled=job.cancelling,
+            on_click=attempt,
+            args=(project.cancel_job, job.id),
+        )
+
+
+def _wants_no_more(job: Job) -> bool:
+    return bool(job.params.get(STOP_EARLY))
+
+
+def _training(project: Project) -> Job | None:
+    return next((job for job in project.jobs(active=True) if job.kind == "train"), None)
+
+
+def _sentence(job: Job) -> str:
+    if job.cancelling:
+        return "Cancelling …"
+    if _wants_no_more(job):
+        return "Stopping: keeps what it has learned, then predicts"
+    if job.state == "queued":
+        return "Waiting for its turn"
+    phase = "" if job.message in ("training", "starting") else plain(job.message)
+    step = f"step {job.done} of at most {job.of}" if job.of else "getting ready"
+    return " · ".join(part for part in (phase, step, time_left(job.seconds_left)) if part)

@@ -1,0 +1,144 @@
+"""Choose a model and start a training, with what it would learn from and what would make it learn badly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.project import Class, Progress, Project
+from pages.widgets.errors import action_button, show_errors
+from pages.widgets.text import count, plain, thousands
+from pages.widgets.training import model_descriptions
+from pages.widgets.training.model_parameters import chosen_parameters, parameter_controls
+
+_MOST_NAMED = 6
+_SECONDS = 2.0
+
+
+def train_form(project: Project) -> None:
+    """The model with one sentence on it, its own parameters for those who know them, and the button."""
+    model = st.selectbox(
+        "Model",
+        model_descriptions.offered(),
+        format_func=model_descriptions.title,
+        key="train.model",
+        persist_state="session",
+    )
+    st.caption(model_descriptions.description(model))
+    with st.expander("For experts", icon=":material/tune:", key="train-experts"):
+        parameter_controls(model, key="train.params")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.number_input("Seed", 0, 2**31 - 1, 0, 1, key="train.seed", help="The same seed gives the same run.")
+            st.toggle(
+                "Go on from the current run",
+                value=True,
+                key="train.warm",
+                help="Starts where the current run ended, if it is of the same model: faster after a few corrections.",
+            )
+    training = any(job.kind == "train" for job in project.jobs(active=True))
+    action_button(
+        "Train again after this one" if training else "Start training",
+        _start_as_shown,
+        project,
+        key="train.start",
+        type="primary",
+        icon=":material/model_training:",
+    )
+
+
+def _start_as_shown(project: Project) -> None:
+    """Start a training with what the form holds now: the click may overtake the run that would draw it."""
+    if missing := not_enough(project):
+        raise BagtagError(missing)
+    model = st.session_state["train.model"]
+    start_training(
+        project,
+        model,
+        chosen_parameters(model, key="train.params"),
+        seed=int(st.session_state["train.seed"]),
+        warm_start=st.session_state["train.warm"],
+    )
+
+
+def start_training(
+    project: Project, model: str | None = None, params: dict[str, Any] | None = None, **more: Any
+) -> None:
+    """Queue a training; without a model, one like the current run (or the default)."""
+    if model is None:
+        run = project.current_run()
+        model, params = (run.model, run.params) if run else (model_descriptions.DEFAULT, {})
+    project.start_job("train", {"model": model, "params": params or {}, **more})
+
+
+@st.fragment(run_every=_SECONDS)
+def learning_from(project: Project) -> None:
+    """Show counts and warnings, and keep them up to date."""
+    with show_errors():
+        _learning_from(project)
+
+
+def _used(project: Project) -> list[Class]:
+    return [one for one in project.classes() if one.n_bags]
+
+
+def _learning_from(project: Project) -> None:
+    progress, used = project.progress(), _used(project)
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Tagged bags", thousands(progress.n_tagged), width="content")
+        st.metric("Species in them", len(used), width="content")
+        st.metric("Segments", thousands(progress.n_segments), width="content")
+        st.metric("Checked segments", thousands(progress.n_reviewed), width="content")
+    missing = not_enough(project)
+    if missing:
+        st.info(missing, icon=":material/info:")
+        return
+    for sentence in warnings(project, progress, used):
+        st.markdown(f":orange[:material/warning:] {sentence}")
+
+
+def not_enough(project: Project) -> str | None:
+    """Return why a training cannot start yet, and what to do; None when it can."""
+    progress = project.progress()
+    if progress.n_bags == 0:
+        return "There is nothing to learn from yet: add recordings or pictures in the library."
+    if progress.n_segments == 0:
+        return "No segments have been found yet: find them on the Segment page."
+    if not _used(project):
+        return "Nothing is tagged yet: tag some bags on the Tag page. A dozen is enough for a first look."
+    return None
+
+
+def warnings(project: Project, progress: Progress, used: list[Class]) -> list[str]:
+    """What a person may want to put right first; none of it stops a training."""
+    found = []
+    if once := [one for one in used if one.n_bags == 1]:
+        found.append(
+            f"{_named(once)} {'is' if len(once) == 1 else 'are'} tagged in one bag only: "
+            "tag more bags with it, or expect guesses."
+        )
+    silent = project.list_bags(show="empty", limit=_MOST_NAMED)
+    tagged = [bag for bag in silent.bags if any(value > 0 for value in bag.tags.values())]
+    if tagged:
+        names = ", ".join(plain(bag.name) for bag in tagged[:3])
+        more = " …" if len(tagged) > 3 else ""
+        found.append(f"Tagged, but no segment was found: {names}{more}. Draw one, or segment with more sensitivity.")
+    if progress.n_segmented < progress.n_bags:
+        behind = count(progress.n_bags - progress.n_segmented, "bag")
+        found.append(f"{behind} not segmented with the settings of today.")
+    if progress.n_missing:
+        found.append(f"{count(progress.n_missing, 'file')} missing; what was found in them before is still used.")
+    if progress.n_changed:
+        found.append(
+            f"{count(progress.n_changed, 'file')} changed since added; what was found before is still used. "
+            "The library says what to do."
+        )
+    if progress.n_tagged < 10:
+        found.append("Fewer than ten bags are tagged: good for a first look, not for counting.")
+    return found
+
+
+def _named(classes: list[Class]) -> str:
+    names = ", ".join(plain(one.name) for one in classes[:_MOST_NAMED])
+    return names + (f" and {len(classes) - _MOST_NAMED} more" if len(classes) > _MOST_NAMED else "")
