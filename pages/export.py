@@ -19,7 +19,7 @@ with show_errors():
         some = export_preview(project, choice)
         if not some:
             empty_state(
-                "No segment fits this choice yet",
+                "No segment matches this choice yet",
                 "Confirm some in Review, or export predictions as well.",
                 icon="ios_share",
                 page="review.py",

@@ -39,7 +39,7 @@ def library_bags() -> None:
                 with actions:
                     bag_actions(project, chosen, lambda: selected_ids("library.table"))
             else:
-                empty_state("No bag fits this search", "Change the search or the filter above.", icon="search_off")
+                empty_state("No bag matches this search", "Change the search or the filter above.", icon="search_off")
     with notices:
         missing_files(project)
 

@@ -19,7 +19,7 @@ with show_errors():
     )
     form, result = st.columns([2, 3], gap="large")
     with form, show_errors():
-        st.subheader("Learn")
+        st.subheader("Train a model")
         learning_from(project)
         train_form(project)
     with result, show_errors():

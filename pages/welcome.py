@@ -1,4 +1,4 @@
-"""Welcome: three doors - the demo, a project, a folder of recordings or pictures."""
+"""Start page: open the demo, a project, or a folder of recordings or pictures."""
 
 import streamlit as st
 

@@ -12,7 +12,7 @@ _MOST_POINTS = 400
 
 
 def curves(lines: Mapping[str, Sequence[float]], *, key: str, height: int = 220) -> None:
-    """One small chart a curve, side by side: they have different units."""
+    """Draw one small chart per curve, side by side: they have different units."""
     drawn = {name: values for name, values in lines.items() if len(values) > 1}
     if not drawn:
         return
@@ -44,7 +44,7 @@ def _line(name: str, values: Sequence[float], height: int) -> Any:
 
 
 def probabilities(bars: Sequence[tuple[str, float, str]], *, key: str, height: int = 210) -> None:
-    """The likeliest labels of a segment, as (name, probability, colour), the first on top."""
+    """Draw the likeliest labels of a segment, as (name, probability, colour), the first on top."""
     import plotly.graph_objects as go
 
     names = [_short(name) for name, _, _ in bars]
@@ -78,6 +78,6 @@ def probabilities(bars: Sequence[tuple[str, float, str]], *, key: str, height: i
 
 
 def _short(name: str, most: int = 22) -> str:
-    """A name as Plotly shows it: no tags, not too long."""
+    """Return a name as Plotly shows it: no tags, not too long."""
     cut = name if len(name) <= most else name[: most - 1] + "…"
     return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

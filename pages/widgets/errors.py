@@ -26,8 +26,8 @@ def show_errors() -> Iterator[None]:
     except Exception:
         _log.exception("A page failed")
         st.error(
-            "Something went wrong that Bagtag did not expect. Your work is stored. The details are in the terminal "
-            "where Bagtag was started; reload the page to go on.",
+            "An unexpected error occurred. Your work is saved. The details are in the terminal "
+            "where Bagtag was started; reload the page to continue.",
             icon=":material/error:",
         )
 

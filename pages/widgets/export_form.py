@@ -21,14 +21,14 @@ from pages.widgets.folders.paths import allowed_roots, inside
 from pages.widgets.text import count, when
 
 WHAT: dict[What, str] = {
-    "confirmed": "What people confirmed",
-    "predicted": "Confirmed and predicted",
+    "confirmed": "Confirmed labels",
+    "predicted": "Confirmed and predicted labels",
     "all": "All segments",
 }
 _EXPLAINED = {
     "confirmed": "Segments that a person corrected or accepted, with the label that person gave.",
     "predicted": "Those, and what the current run predicts with at least the probability you set.",
-    "all": "Every segment; those nobody has spoken of have no label.",
+    "all": "Every segment; those without a confirmed or predicted label are left blank.",
 }
 _ROWS_SHOWN = 20
 _FOLDER = "export.folder"
@@ -45,7 +45,7 @@ class Choice:
     min_probability: float
 
     def params(self, target: Path) -> dict[str, object]:
-        """The parameters of the export job."""
+        """Return the parameters of the export job."""
         return {
             "format": self.format.name,
             "what": self.what,
@@ -55,7 +55,7 @@ class Choice:
 
 
 def choose_export(project: Project) -> Choice:
-    """Format, what, and how sure a prediction has to be."""
+    """Draw the choice of format, content and least probability; returns it."""
     fitting = {name: one for name, one in FORMATS.items() if project.kind in one.kinds}
     name = st.selectbox(
         "Format",
@@ -65,12 +65,12 @@ def choose_export(project: Project) -> Choice:
         persist_state="session",
     )
     st.caption(
-        f"{'A folder of files, one a recording' if fitting[name].many_files else 'One file'}. {fitting[name].keeps}"
+        f"{'A folder of files, one per recording' if fitting[name].many_files else 'One file'}. {fitting[name].keeps}"
     )
     what = st.radio("What", list(WHAT), format_func=WHAT.__getitem__, key="export.what", persist_state="session")
     st.caption(_EXPLAINED[what])
     if what == "predicted":
-        st.slider("Predicted with at least", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
+        st.slider("Minimum probability", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
     return _entered_choice()
 
 
@@ -105,8 +105,10 @@ def export_folder(project: Project) -> Path | None:
 
 
 def _start_folder(project_folder: Path) -> Path:
-    """The project's own folder for exports; the folder beside it where that is a link (somebody else may have made the
-    project) or cannot be made."""
+    """Return the project's own folder for exports, or the folder the project is in.
+
+    The own folder is not used if it is a link (somebody else may have made the project) or cannot be made.
+    """
     start = project_folder.resolve() / EXPORTS
     with suppress(OSError):
         start.mkdir(exist_ok=True)
@@ -151,7 +153,7 @@ def _row(row: SegmentRow) -> dict[str, object]:
         "Status": row.status,
         "Probability": row.probability,
         **place,
-        "Said by": row.who,
+        "Annotator": row.who,
     }
 
 
@@ -163,7 +165,7 @@ def exports_list(project: Project) -> None:
     ours = [one for one in made if one.files]
     if not made:
         return
-    st.markdown("**Made so far**")
+    st.markdown("**Exports**")
     for one in ours:
         with st.container(horizontal=True, vertical_alignment="center", key=f"export-{one.job_id}"):
             _download(one)
@@ -178,9 +180,9 @@ def _download(one: ExportMade) -> None:
     missing = f"; segments of {count(one.missing, 'bag')} were missing or of earlier settings" if one.missing else ""
     st.text(f"{one.title}, {when(one.finished_at)}{missing}\n{one.target}", width="stretch")
     if not one.is_there():
-        st.caption("no longer there", width="content")
+        st.caption("the file no longer exists", width="content")
     elif one.size > _LARGEST:
-        st.caption("large: take it from its folder", width="content")
+        st.caption("too large to download: open its folder", width="content")
     else:
         st.download_button(
             "Download",

@@ -16,7 +16,7 @@ def enable_hints(project: Project) -> None:
 
 
 def hint(project: Project, name: str, text: str) -> None:
-    """Show a hint of a guided project until it has been read; its place stays, so that nothing is made anew then."""
+    """Show a hint of a guided project until it has been read; its place stays, so that nothing below it moves."""
     place = st.container()
     state = project.get_preference(_PREFERENCE) or {}
     if not state.get("on") or name in state.get("read", []):
@@ -24,7 +24,7 @@ def hint(project: Project, name: str, text: str) -> None:
     with place, st.container(key=f"hint-{name}", horizontal=True, wrap=False, vertical_alignment="center", border=True):
         st.markdown(f":material/lightbulb: {text}", width="stretch")
         st.button("Got it", key=f"hint.{name}", type="tertiary", on_click=attempt, args=(_read, project, name))
-        st.button("No more hints", key=f"hint.{name}.off", type="tertiary", on_click=attempt, args=(_off, project))
+        st.button("Turn off hints", key=f"hint.{name}.off", type="tertiary", on_click=attempt, args=(_off, project))
 
 
 def _read(project: Project, name: str) -> None:
@@ -37,7 +37,7 @@ def _off(project: Project) -> None:
 
 
 def empty_state(title: str, advice: str, *, icon: str, page: str | None = None, link: str | None = None) -> None:
-    """A quiet box in the middle of the page; with `page` it has a link there."""
+    """Draw a quiet box in the middle of the page; with `page` it has a link there."""
     with st.container(border=True, horizontal_alignment="center", gap="small", key=f"empty-{icon}"):
         st.space("small")
         st.markdown(f"### :material/{icon}: {title}", width="content")

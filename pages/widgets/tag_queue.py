@@ -28,7 +28,7 @@ def choose_bags(project: Project) -> tuple[list[int], bool]:
             label_visibility="collapsed",
         )
         sort = st.selectbox(
-            "Sorted",
+            "Sort by",
             list(SORTED),
             format_func=SORTED.__getitem__,
             key="tag.sort",

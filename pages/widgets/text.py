@@ -25,7 +25,7 @@ JOB_TITLES = {
 
 
 def plain(text: str) -> str:
-    """Text of a person (a name, a path, a note) as Markdown that shows exactly that text.
+    """Return a person's text (a name, a path, a note) as Markdown that shows exactly that text.
 
     Emoji short names and arrows are replaced by Streamlit after Markdown's escapes are gone, so an invisible word
     joiner keeps them apart; right-to-left text is isolated from the sentence around it.
@@ -42,7 +42,7 @@ def _isolated(text: str) -> str:
 
 
 def count(n: int, noun: str, nouns: str | None = None) -> str:
-    """`1 segment`, `12 000 segments`, `no segments`."""
+    """Return `1 segment`, `12 000 segments` or `no segments`."""
     if n == 1:
         return f"1 {noun}"
     return f"{thousands(n) if n else 'no'} {nouns or noun + 's'}"
@@ -53,7 +53,7 @@ def thousands(n: int) -> str:
 
 
 def length_of_time(seconds: float) -> str:
-    """A duration as people say it: `0.8 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Return a duration as people say it: `0.8 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
     if seconds < 9.95:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     whole = round(seconds)
@@ -65,7 +65,7 @@ def length_of_time(seconds: float) -> str:
 
 
 def time_left(seconds: float | None) -> str:
-    """An estimate, rounded as estimates should be."""
+    """Return an estimate, rounded as estimates should be."""
     if seconds is None:
         return ""
     if seconds < 5:
@@ -78,7 +78,7 @@ def time_left(seconds: float | None) -> str:
 
 
 def when(at: float | None) -> str:
-    """A moment (seconds since 1970) in local time; today's without the date."""
+    """Return a moment (seconds since 1970) in local time; today's without the date."""
     if at is None:
         return ""
     moment = datetime.fromtimestamp(at)
@@ -90,5 +90,5 @@ def percent(share: float) -> str:
 
 
 def class_names(classes: list[Any]) -> dict[int, str]:
-    """Class id -> name, with the background."""
+    """Return class id -> name, with the background."""
     return {BACKGROUND: "background"} | {one.id: one.name for one in classes}

@@ -1,4 +1,4 @@
-"""The whole way through the app as a person goes it: from the doors to an exported file that holds the corrections."""
+"""The whole way through the app: from the start page to an exported file that holds the corrections."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def export_csv(page: Any, project: Project) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_demo_from_the_door_to_an_exported_file(page, server, home):
+def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
     page.goto(server.url)
     began = time.monotonic()
     page.get_by_role("button", name="Birds at dawn").click()
@@ -117,7 +117,7 @@ def test_the_demo_from_the_door_to_an_exported_file(page, server, home):
         assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
 
 
-def test_a_folder_of_pictures_from_the_door_to_an_exported_file(page, server, home):
+def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, server, home):
     folder = home / "Bilder äöü 图片"
     make_media(folder, "picture", seed=3, count=14)
     page.goto(server.url)
@@ -125,7 +125,7 @@ def test_a_folder_of_pictures_from_the_door_to_an_exported_file(page, server, ho
     box.fill(str(folder))
     box.press("Enter")
     page.get_by_text(re.compile("pictures in this folder")).wait_for()
-    page.get_by_role("button", name="Make the project").click()
+    page.get_by_role("button", name="Create project").click()
     target = until(lambda: next((home / "home").glob("*äöü*"), None))
     page.wait_for_url(re.compile("project="))
     with Project.open(target) as project:

@@ -23,7 +23,8 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("open")
-    sound_project(folder / "nasty", (5, 4)).close()
+    with sound_project(folder / "nasty", (5, 4)) as project:
+        project.unfinish(project.bag_ids()[1])  # the Tag page shows bags whose tagging is not finished
     return folder
 
 
@@ -119,7 +120,7 @@ TEXTS = [
 def test_text_that_is_being_typed_stays(page, project, where, label):
     go(page, where)
     if where == "Train":
-        page.get_by_text("For experts").click()
+        page.get_by_text("Advanced settings").click()
     box = page.get_by_label(label, exact=True).first
     box.click()
     box.press("End")
@@ -134,9 +135,8 @@ def test_text_that_is_being_typed_stays(page, project, where, label):
 
 def test_a_note_that_is_being_typed_stays_in_its_popover(page, project):
     go(page, "Library")
-    page.locator("[data-testid=stDataFrameGlideDataEditor], [data-testid=stDataFrame] canvas").first.click(
-        position={"x": 260, "y": 60}
-    )
+    table = page.get_by_test_id("data-grid-canvas").first.bounding_box()
+    page.mouse.click(table["x"] + 260, table["y"] + 60)
     page.get_by_role("button", name="Note").click()
     note = page.get_by_role("textbox", name="Note")
     note.press_sequentially("half a sen")
@@ -176,6 +176,7 @@ def test_a_dialog_with_half_typed_text_stays_open(page, project, where, button, 
     page.get_by_role("button", name=button, exact=True).click()
     dialog = page.get_by_role("dialog")
     box = dialog.get_by_label(label, exact=True).first
+    box.press("End")
     box.press_sequentially("Half a na")
     typed = box.input_value()
     disturb(page, project)
@@ -189,6 +190,7 @@ def test_the_project_menu_with_a_half_typed_name_stays_open(page, project):
     go(page, "Train")
     page.locator(".st-key-project-menu button").first.click()
     box = page.get_by_label("Your name")
+    box.press("End")
     box.press_sequentially(" Smi")
     typed = box.input_value()
     disturb(page, project)

@@ -37,7 +37,7 @@ def server(start_server, home):
 
 
 def open_in(page: Any, server: Any, home: Any) -> None:
-    """Through the door 'Open a project', by typing its folder."""
+    """Open the project from the start page, by typing its folder."""
     page.set_default_timeout(60_000)
     page.goto(server.url)
     known = page.get_by_role("button", name="project", exact=True)
@@ -119,9 +119,9 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromi
         before = project.current_run()
         go(first, "Train")
         choose(first, "Model", "Gaussian process")
-        first.get_by_text("Knows what it does not know").wait_for()
+        first.get_by_text("Estimates its own uncertainty").wait_for()
         settled(first)
-        first.get_by_text("For experts").click()
+        first.get_by_text("Advanced settings").click()
         settled(first)
         choose(first, "inference", "gibbs")
         samples = first.get_by_role("spinbutton", name=re.compile("samples", re.I))
@@ -148,7 +148,7 @@ def _stop_and_keep(page: Any, project: Project) -> None:
     """A training that is stopped, not cancelled, is kept."""
     before = project.current_run()
     project.start_job("train", LONG_TRAINING)
-    keep = page.get_by_role("button", name="Stop and keep what it has learned so far")
+    keep = page.get_by_role("button", name="Stop and keep the result")
     keep.wait_for()
     _until(lambda: any(job.state == "running" and job.done > 60 for job in project.jobs(active=True)))
     keep.click()

@@ -41,7 +41,7 @@ def test_a_question_about_one_bag_is_not_answered_for_others(project, actions):
     actions.run()
     press(actions, "Remove")
     actions.session_state["chosen"] = []
-    press(actions, "Remove all the same")
+    press(actions, "Remove anyway")
     assert len(project.bag_ids()) == 4, "nothing is selected any more: nothing is removed"
 
 
@@ -50,7 +50,7 @@ def test_removed_bags_are_named_and_come_back(project, actions):
     name = project.bag(first).name
     actions.session_state["chosen"] = [first]
     press(actions.run(), "Remove")
-    press(actions, "Remove all the same")
+    press(actions, "Remove anyway")
     assert project.bag_ids() == rest
     assert f"took {name} out of the project" in texts(actions).replace("\\", "")
     press(actions, "Undo")

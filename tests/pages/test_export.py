@@ -21,7 +21,7 @@ def test_nothing_confirmed_says_what_to_do(project, show):
     for bag in project.bag_ids():
         project.correct([segment.id for segment in project.segments(bag)], None)
     app = show(project, "export")
-    assert "No segment fits this choice yet" in texts(app)
+    assert "No segment matches this choice yet" in texts(app)
     assert next(button for button in app.button if button.label == "Export").disabled
 
 
@@ -98,7 +98,7 @@ def test_only_files_of_the_export_are_offered_and_zipped(project, show):
     assert str(target) in texts(app) and len(app.get("download_button")) == 1
     shutil.rmtree(target)
     app = show(project, "export")
-    assert "no longer there" in texts(app) and not app.get("download_button")
+    assert "the file no longer exists" in texts(app) and not app.get("download_button")
 
 
 def test_files_that_a_foreign_database_names_are_not_offered(project, show):

@@ -96,7 +96,7 @@ def test_hints_guide_until_they_are_read(project, show):
     enable_hints(project)
     app = press(show(project, "tag"), "Got it")
     assert not [button for button in app.button if button.label == "Got it"]
-    press(show(project, "train"), "No more hints")
+    press(show(project, "train"), "Turn off hints")
     assert not [button for button in show(project, "library").button if button.label == "Got it"]
 
 

@@ -33,7 +33,7 @@ def test_search_filter_and_species_narrow_the_list(project, show):
     assert list(table(app)["name"]) == ["garden_3.wav"]
     app.text_input(key="library.search").set_value("").run()
     app.selectbox(key="library.show").set_value("unfinished").run()
-    assert "No bag fits this search" in texts(app)
+    assert "No bag matches this search" in texts(app)
 
 
 def test_an_empty_project_says_what_to_do_next(home, no_workers, show):
@@ -63,7 +63,7 @@ def test_missing_files_are_told_with_a_way_to_find_them(project, show):
     assert "1 file not where it was" in texts(app)
     assert table(app)["state"][1] == "File is missing"
     path.with_name("elsewhere.tmp").rename(path)
-    press(app, "Look again where they were")
+    press(app, "Check again")
     assert "not where" not in texts(app)
 
 
@@ -89,10 +89,10 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
         ({"changed": True, "error": "x"}, "File has changed"),
         ({"not_allowed": True}, "Folder not allowed yet"),
         ({"error": "it is damaged"}, "Error: it is damaged"),
-        ({"segmented": False, "n_segments": 0}, "Segments to be found"),
+        ({"segmented": False, "n_segments": 0}, "Not segmented"),
         ({"segmented": False}, "Segments out of date"),
-        ({}, "To be tagged"),
-        ({"tags": {1: 1}}, "Tagging begun"),
+        ({}, "Untagged"),
+        ({"tags": {1: 1}}, "Tagging started"),
         ({"finished": True}, "Tagged"),
         ({"finished": True, "n_segments": 0}, "Tagged, no segment found"),
         ({"finished": True, "n_reviewed": 3}, "Reviewed"),

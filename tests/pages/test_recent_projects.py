@@ -56,9 +56,9 @@ def test_a_dead_mount_is_shown_as_not_reachable_and_the_others_open(good, dead, 
     write_recent(home, [str(dead), str(good)])
     assert list_known() == [Known(dead, False), Known(good, True)]
     app = show(None)
-    assert app.button(key=f"door.known.{dead}").disabled
-    assert "not reachable" in app.button(key=f"door.known.{dead}").label
-    app.button(key=f"door.known.{good}").click().run()
+    assert app.button(key=f"start.known.{dead}").disabled
+    assert "not reachable" in app.button(key=f"start.known.{dead}").label
+    app.button(key=f"start.known.{good}").click().run()
     assert app.session_state["session.folder"] == str(good)
 
 
@@ -79,7 +79,7 @@ def test_no_folder_choice_waits_for_a_dead_mount(good, dead, home, monkeypatch, 
             look()
     assert count_media(dead) == ({"sound": 0, "picture": 0}, False)
     app = show(None)
-    app.text_input(key="door.new.folder").set_value(str(dead)).run()
+    app.text_input(key="start.new.folder").set_value(str(dead)).run()
     assert "does not answer" in texts(app)
 
 
@@ -128,8 +128,8 @@ def test_an_unreadable_folder_is_shown_as_not_reachable(good, home, monkeypatch,
     monkeypatch.setattr(os, "stat", stat)
     write_recent(home, [str(locked), str(good)])
     app = show(None)
-    assert app.button(key=f"door.known.{locked}").disabled
-    assert not app.button(key=f"door.known.{good}").disabled
+    assert app.button(key=f"start.known.{locked}").disabled
+    assert not app.button(key=f"start.known.{good}").disabled
     assert not app.error
 
 
@@ -158,7 +158,7 @@ def test_a_project_whose_name_is_not_valid_text_is_listed_and_opens(home, show):
     remember(folder)
     assert known_projects() == [folder]
     app = show(None)
-    (button,) = [button for button in app.button if button.key.startswith("door.known")]
+    (button,) = [button for button in app.button if button.key.startswith("start.known")]
     button.click().run()
     assert app.session_state["session.folder"] == str(folder)
     assert len(key_of(folder)) == 16

@@ -17,16 +17,16 @@ def test_a_knob_changes_the_preview_and_nothing_else(project, show, canvases):
     before, settings = canvases["segment.preview"].preview, project.settings
     app.run()
     assert canvases["segment.preview"].preview == before
-    app.slider(key="knob.sensitivity").set_value(1.0).run()
+    app.slider(key="segment_settings.sensitivity").set_value(1.0).run()
     assert canvases["segment.preview"].preview != before
     assert project.settings == settings
-    press(app, "Back to what is stored")
-    assert app.slider(key="knob.sensitivity").value == settings.segments.sensitivity
+    press(app, "Reset")
+    assert app.slider(key="segment_settings.sensitivity").value == settings.segments.sensitivity
 
 
 def test_applying_stores_the_knobs_and_starts_the_work(project, show):
     app = show(project, "segment")
-    app.slider(key="knob.sensitivity").set_value(0.8).run()
+    app.slider(key="segment_settings.sensitivity").set_value(0.8).run()
     app.button(key="apply.unreviewed").click().run()
     assert project.settings.segments.sensitivity == 0.8
     (job,) = project.jobs()
@@ -93,7 +93,7 @@ def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
     project.set_settings(replace(project.settings, learned_segmenter="segmenters/1.npz"))
     app.run()
     assert "no learned segmenter" in texts(app), "the preview uses it, and its file is not there"
-    press(app, "Use the built-in way")
+    press(app, "Use the built-in segmenter")
     assert project.settings.learned_segmenter is None
     assert "no learned segmenter" not in texts(app)
 

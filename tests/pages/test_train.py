@@ -49,7 +49,7 @@ def test_what_is_proposed_can_be_switched_off(project, show):
 def test_progress_of_a_training_is_on_the_page(project, show):
     app = press(show(project, "train"), "Start training")
     assert "Training: ORed logistic regression" in texts(app)
-    assert any(button.label == "Train again after this one" for button in app.button)
+    assert any(button.label == "Queue another training" for button in app.button)
 
 
 def test_an_old_run_is_said_to_be_old(project, show):

@@ -1,4 +1,4 @@
-"""The three doors."""
+"""The start page."""
 
 import numpy as np
 import pytest
@@ -20,21 +20,21 @@ def recordings(home):
     return folder
 
 
-def test_without_a_project_there_are_three_doors(home, show):
+def test_without_a_project_there_are_three_cards(home, show):
     app = show(None)
     assert [one.value.split(": ")[1] for one in app.subheader] == [
         "Open the demo",
         "Open a project",
-        "Make one from a folder",
+        "New project",
     ]
-    assert next(button for button in app.button if button.label == "Make the project").disabled
+    assert next(button for button in app.button if button.label == "Create project").disabled
 
 
 def test_a_folder_becomes_a_project_that_imports_it(recordings, show, no_workers, home):
     app = show(None)
-    app.text_input(key="door.new.folder").set_value(str(recordings)).run()
+    app.text_input(key="start.new.folder").set_value(str(recordings)).run()
     assert "2 sound files" in texts(app)
-    press(app, "Make the project")
+    press(app, "Create project")
     with Project.open(home / "Bagtag" / recordings.name) as made:
         jobs = made.jobs()[::-1]
         assert made.kind == "sound"
@@ -47,9 +47,9 @@ def test_a_folder_becomes_a_project_that_imports_it(recordings, show, no_workers
 
 def test_a_folder_outside_is_refused_in_a_sentence(show, home):
     app = show(None)
-    app.text_input(key="door.new.folder").set_value("/etc").run()
+    app.text_input(key="start.new.folder").set_value("/etc").run()
     assert "outside the folders Bagtag may use" in texts(app)
-    assert not [button for button in app.button if button.label == "Make the project"]
+    assert not [button for button in app.button if button.label == "Create project"]
 
 
 def test_a_known_project_opens_with_one_click(project, show):
@@ -57,11 +57,11 @@ def test_a_known_project_opens_with_one_click(project, show):
 
     remember(project.folder)
     app = show(None)
-    app.button(key=f"door.known.{project.folder.resolve()}").click().run()
+    app.button(key=f"start.known.{project.folder.resolve()}").click().run()
     assert app.session_state["session.folder"] == str(project.folder.resolve())
 
 
-def test_a_damaged_project_leads_back_to_the_doors_with_a_sentence(home, show):
+def test_a_damaged_project_leads_back_to_the_start_page_with_a_sentence(home, show):
     from pages.widgets.start.recent_projects import remember
 
     folder = home / "Bagtag" / "broken"
@@ -69,7 +69,7 @@ def test_a_damaged_project_leads_back_to_the_doors_with_a_sentence(home, show):
     (folder / "project.db").write_bytes(b"this is no database" * 100)
     remember(folder)
     app = show(None)
-    app.button(key=f"door.known.{folder.resolve()}").click().run()
+    app.button(key=f"start.known.{folder.resolve()}").click().run()
     assert len(app.error) == 1
     assert [one.value for one in app.title] == ["Bagtag"]
 

@@ -17,7 +17,7 @@ _OPEN = "dialog.open"
 
 
 def dialog_button(label: str, name: str, *, icon: str, primary: bool = False) -> None:
-    """A button that opens the dialog of that name."""
+    """Draw a button that opens the dialog of that name."""
     st.button(
         label,
         key=f"dialog.button.{name}",
@@ -34,7 +34,7 @@ def open_dialog(name: str) -> None:
 
 
 def close_dialog() -> None:
-    """For a dialog's own buttons (followed by a run of the page) and for its dismissal."""
+    """Close the dialog: for its own buttons (followed by a run of the app) and for its dismissal."""
     st.session_state.pop(_OPEN, None)
 
 

@@ -28,7 +28,18 @@ _DRAWN_ONCE = ("segment", "tag", "review")
 """Pages that do not follow background work by themselves, besides their canvas."""
 _PAGE = "frame.page"
 _PROJECT = "frame.project"
-_OF_A_PROJECT = ("jobs.", "queue.", "library.", "segment.", "knob.", "tag.", "train.", "review.", "export.", "dialog.")
+_OF_A_PROJECT = (
+    "jobs.",
+    "queue.",
+    "library.",
+    "segment.",
+    "segment_settings.",
+    "tag.",
+    "train.",
+    "review.",
+    "export.",
+    "dialog.",
+)
 _STYLES = Path(__file__).resolve().parents[3] / "assets" / "app.css"
 
 
@@ -54,7 +65,7 @@ def frame() -> None:
 
 
 def _forget_other_projects(project: Project) -> None:
-    """Lists, filters, knobs and watched jobs belong to the project they were made for."""
+    """Forget lists, filters, settings and watched jobs of the project that was open before."""
     folder = str(project.folder)
     if st.session_state.setdefault(_PROJECT, folder) != folder:
         for key in [key for key in st.session_state if str(key).startswith(_OF_A_PROJECT)]:
@@ -85,7 +96,7 @@ def _pages() -> list[st.Page]:
 
 
 def _project_menu(project: Project) -> None:
-    """Which project this is, who signs, and the way back to the doors."""
+    """Draw the menu of the project: its folder, the annotator's name, the way back to the start page."""
     with st.popover(plain(project.name), icon=":material/folder_open:", type="tertiary", key="project-menu"):
         st.text(str(project.folder))
         st.text_input(

@@ -23,7 +23,7 @@ _REFUSED = "jobs.refused"
 _MOST_STOPPED = 3
 _STOPPING = {
     False: "What is finished is kept.",
-    True: "Throws this training away; the page Train also offers to keep what it has learned so far.",
+    True: "Discards this training. The Train page can stop it and keep the result so far.",
 }
 
 
@@ -40,7 +40,7 @@ def job_strip(project: Project, *, drawn_once: bool) -> None:
 @st.fragment(run_every=_SECONDS)
 @show_errors()
 def _strip(project: Project, drawn_once: bool) -> None:
-    """Each part has a place of its own: details that are open stay open while other work begins and ends."""
+    """Draw all work, each part in a container of its own: details stay open while other work begins and ends."""
     with st.container(key="job-strip"):
         changed, over, stopped, working = st.container(), st.container(), st.container(), st.container()
     active = project.jobs(active=True)
@@ -56,7 +56,7 @@ def _strip(project: Project, drawn_once: bool) -> None:
         for job in queued_elsewhere[:_MOST_STOPPED]:
             _stopped(project, job)
         if len(queued_elsewhere) > _MOST_STOPPED:
-            st.caption("There are more of these.")
+            st.caption("More jobs are waiting.")
     with working:
         for job in active:
             _working(project, job)
@@ -107,7 +107,7 @@ def _sentence(job: Job) -> str:
     if job.cancelling:
         return f"{_title(job)}: stopping …"
     if job.state == "queued":
-        return f"{_title(job)}: waiting for its turn"
+        return f"{_title(job)}: queued"
     parts = [f"**{_title(job)}**"]
     if job.of > 1:
         parts.append(f"{job.done} of {job.of}")
@@ -119,14 +119,14 @@ def _sentence(job: Job) -> str:
 
 
 def _over(project: Project, job: Job) -> None:
-    """One line on work that did not go smoothly, with what failed and a way to go on."""
+    """Draw one line on work that did not go smoothly, with what failed and a way to resume it."""
     with st.container(key=f"job-over-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f":material/warning: {_ending(job)}", width="stretch")
         with st.popover("Details", icon=":material/list:", key=f"job-details-{job.id}"):
             _details(project, job)
         if job.state != "done":
             st.button(
-                "Go on", key=f"job-again-{job.id}", icon=":material/replay:", on_click=_again, args=(project, job)
+                "Resume", key=f"job-again-{job.id}", icon=":material/replay:", on_click=_again, args=(project, job)
             )
         st.button("Dismiss", key=f"job-dismiss-{job.id}", type="tertiary", on_click=_dismiss, args=(job.id,))
 
@@ -135,16 +135,16 @@ def _ending(job: Job) -> str:
     title = _title(job)
     failed = count(job.n_failures, "item")
     if job.state == "done":
-        return f"**{title}** is done, but {failed} could not be dealt with."
+        return f"**{title}** is done, but {failed} could not be processed."
     if job.state == "dead":
-        return f"**{title}** ended without a word: its process is gone. What it had finished is kept."
+        return f"**{title}** stopped unexpectedly: its process is gone. What it had finished is kept."
     if job.state == "failed":
         return f"**{title}** failed: {plain(job.message)}"
-    return f"**{title}** was stopped; {failed} could not be dealt with."
+    return f"**{title}** was stopped; {failed} could not be processed."
 
 
 def _stopped(project: Project, job: Job) -> None:
-    """One line on work that this computer did not ask for: what it would do, and a way to start or to remove it."""
+    """Draw one line on work that was queued elsewhere: what it would do, and a way to start or to remove it."""
     with st.container(key=f"job-stopped-{job.id}", horizontal=True, vertical_alignment="center", gap="small"):
         sentence = f":material/pause_circle: **{_title(job)}** was {plain(job.message)}."
         if refusal := st.session_state.get(_REFUSED, {}).get(job.id):
@@ -170,7 +170,7 @@ def _stopped(project: Project, job: Job) -> None:
 
 
 def _start_here(project: Project, job: Job) -> None:
-    """What speaks against it stays beside the job: a message would be gone with the run that follows."""
+    """Start the job here; why it cannot start stays beside it."""
     try:
         project.restart_job(job.id)
     except BagtagError as error:
@@ -189,7 +189,7 @@ def _details(project: Project, job: Job) -> None:
     if log := project.job_log(job.id):
         st.code("\n".join(log[-40:]), language=None)
     if not failures and not log:
-        st.caption("It left no message.")
+        st.caption("There is no message.")
 
 
 def _again(project: Project, job: Job) -> None:

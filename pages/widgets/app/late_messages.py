@@ -59,7 +59,7 @@ class Visit:
         self.page = ""
 
     def heard(self, content: bytes) -> bytes:
-        """What the browser said, with the page it is on its way to."""
+        """Return the browser's message, with the page it is on its way to."""
         message = _parsed(BackMsg, content)
         if message is None or message.WhichOneof("type") != "rerun_script":
             return content
@@ -74,7 +74,7 @@ class Visit:
         return bytes(message.SerializeToString())
 
     def said(self, content: bytes) -> None:
-        """What Streamlit answers: it may send the browser to another page, too.
+        """Note what Streamlit sends: it may send the browser to another page, too.
 
         The run of a fragment never does; one that was asked for before a click on another page may begin after it.
         """
@@ -85,7 +85,7 @@ class Visit:
 
 
 def _is_pressed(asked: Any) -> bool:
-    """Does the message tell of a button? Whoever only goes to a page presses none."""
+    """Return whether the message is of a button; a change of page presses none."""
     return any(
         state.WhichOneof("value") == "trigger_value" and state.trigger_value for state in asked.widget_states.widgets
     )

@@ -18,7 +18,7 @@ _lock = threading.Lock()
 
 
 def key_of(folder: Path) -> str:
-    """A short name of a project folder, the same after a restart."""
+    """Return a short name of a project folder, the same after a restart."""
     return hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
 
 
@@ -44,5 +44,5 @@ def open_once(folder: Path, *, again: bool = False) -> Project:
 
 
 def project_by_key(key: str) -> Project | None:
-    """An open project; None when nobody opened one of that key here."""
+    """Return an open project; None when nobody opened one of that key here."""
     return _projects.get(key)

@@ -29,7 +29,7 @@ _NO_PAGES = ("/bagtag/", "/_stcore/", "/media/", "/component/", "/static/", "/ap
 """What is no page of the app: a link from elsewhere never leads there."""
 
 _OTHER_NAME = (
-    "Bagtag does not answer to this address. Open it as localhost, or start it with the name you use in BAGTAG_HOSTS."
+    "Bagtag does not accept this address. Open it as localhost, or start it with the name you use in BAGTAG_HOSTS."
 )
 _OTHER_SITE = "Requests of other sites are refused. Open Bagtag in a tab of its own."
 
@@ -42,7 +42,7 @@ server only, and that nobody frames them. No page uses a frame of its own."""
 
 
 def allowed_hosts() -> frozenset[str]:
-    """Names this server answers to: those of this computer, and what `BAGTAG_HOSTS` adds (separated by commas)."""
+    """Return the host names that are accepted: those of this computer and what `BAGTAG_HOSTS` adds, with commas."""
     more = os.environ.get("BAGTAG_HOSTS", "").split(",")
     return _LOCAL | {name.strip().lower().strip("[]") for name in more if name.strip()}
 
@@ -74,7 +74,7 @@ class OriginCheck:
 
 
 def refusal_of(scope: Scope, headers: Headers) -> str | None:
-    """Why a request is refused, as a sentence; None when it is one of this server's own pages, or a program's."""
+    """Return why a request is refused; None when it comes from this server's own pages, or from a program."""
     host = _only(headers.getlist("host"))
     name = _name_in(host)
     if host is None or name not in allowed_hosts():
@@ -99,7 +99,7 @@ def _name_in(host: str | None) -> str | None:
 
 
 def _own_origins(scope: Scope, host: str, name: str) -> Iterator[str]:
-    """Exactly as a browser sends it: Streamlit's own check then finds the two alike and looks nothing up."""
+    """Yield origins as a browser sends them: Streamlit's own check then finds them equal and looks nothing up."""
     scheme = "https" if scope.get("scheme") in ("https", "wss") else "http"
     yield f"{scheme}://{host}"
     if name not in _LOCAL:
@@ -112,7 +112,7 @@ def _is_own_fetch(headers: Headers) -> bool:
 
 
 def _opens_page(scope: Scope, headers: Headers) -> bool:
-    """A link or bookmark anywhere may open a page of the app, in a tab of its own."""
+    """Return whether a link or bookmark opens a page of the app in a tab of its own."""
     return (
         scope["method"] in ("GET", "HEAD")
         and headers.getlist("sec-fetch-mode") == ["navigate"]
@@ -128,7 +128,7 @@ def _refusal(scope: Scope, sentence: str) -> Response:
 
 
 def _protect(headers: MutableHeaders, host: str) -> None:
-    """No framing, no use by other sites, no guessing of content types, no addresses told to others."""
+    """Forbid framing, use by other sites, guessing of content types, and sending of addresses to others."""
     sockets = f"ws://{host} wss://{host}" if host else ""
     headers.append("Content-Security-Policy", _CONTENT.format(sockets=sockets))
     headers["X-Frame-Options"] = "DENY"

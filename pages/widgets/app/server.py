@@ -16,7 +16,7 @@ from pages.widgets.app.origin_check import OriginCheck, allowed_hosts
 
 
 def middleware() -> list[Middleware]:
-    """Middleware of the app, the outermost first."""
+    """Return the middleware of the app, the outermost first."""
     return [Middleware(OriginCheck), Middleware(LateMessages)]
 
 

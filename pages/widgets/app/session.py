@@ -40,13 +40,13 @@ def open_project(folder: str | Path) -> Project:
 
 
 def close_project() -> None:
-    """Back to the doors; other tabs keep the project."""
+    """Go back to the start page; other tabs keep the project."""
     st.session_state.pop(_FOLDER, None)
     st.query_params.pop(_ADDRESS, None)
 
 
 def current_project() -> Project | None:
-    """The tab's project; None when none is open."""
+    """Return the tab's project; None when none is open."""
     folder = st.session_state.get(_FOLDER) or _folder_in_address()
     if folder is None:
         return None
@@ -57,7 +57,7 @@ def current_project() -> Project | None:
 
 
 def the_project() -> Project:
-    """The tab's project, for pages that are only offered when there is one."""
+    """Return the tab's project, for pages that are only shown when there is one."""
     project = current_project()
     if project is None:
         raise BagtagError("No project is open: go back to the start page and open one.")
@@ -76,7 +76,7 @@ def asked_page() -> str | None:
 
 
 def annotator() -> str:
-    """Who is working: what was last typed here, else the name of the account."""
+    """Return who is working: the name last entered, else that of the account."""
     return st.session_state.get(_ANNOTATOR) or _remembered_name() or _account_name()
 
 

@@ -1,4 +1,4 @@
-"""Choose a folder of this computer: type its path, or walk to it."""
+"""Choose a folder of this computer: type its path, or browse to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UP = ".."
 def folder_chooser(
     label: str, *, key: str, start: Path | None = None, project_folder: Path | None = None
 ) -> Path | None:
-    """The chosen folder, or None (with a sentence why) while what is typed is not one that may be used."""
+    """Return the chosen folder, or None (and show why) while the path is not one that may be used."""
     roots = allowed_roots(project_folder)
     if not roots:
         raise BagtagError("There is no folder that Bagtag may use; start it with BAGTAG_ROOTS set to one.")
@@ -32,14 +32,14 @@ def folder_chooser(
         return None
     with browsing:
         st.selectbox(
-            "Walk to another folder",
+            "Browse folders",
             steps,
             index=None,
-            key=f"{key}.walk",
-            placeholder="Walk …",
+            key=f"{key}.browse",
+            placeholder="Browse …",
             label_visibility="collapsed",
             format_func=lambda step: "Up one folder" if step == _UP else step,
-            on_change=_walk,
+            on_change=_browse,
             args=(key, folder, roots),
         )
     return folder
@@ -51,14 +51,14 @@ def chosen_folder(key: str, project_folder: Path | None = None) -> Path:
 
 
 def _steps(folder: Path, roots: list[Path]) -> list[str]:
-    """Where one can go from here: up (or to another root), and into the folders of this one."""
+    """Return where one can go: up (or to another root), and into the folders of this one."""
     up = [_UP] if any(folder.parent.is_relative_to(root) for root in roots) else []
     others = [str(root) for root in roots if root != folder and not folder.is_relative_to(root)]
     return up + subfolders(folder, roots) + others
 
 
-def _walk(key: str, folder: Path, roots: list[Path]) -> None:
-    step = st.session_state[f"{key}.walk"]
+def _browse(key: str, folder: Path, roots: list[Path]) -> None:
+    step = st.session_state[f"{key}.browse"]
     if step is not None:
         st.session_state[key] = str((folder / step).resolve())
-        st.session_state[f"{key}.walk"] = None
+        st.session_state[f"{key}.browse"] = None

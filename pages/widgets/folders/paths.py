@@ -16,12 +16,12 @@ MOST_FOLDERS = 500
 
 
 def home_folder() -> Path:
-    """Where new projects and the demo go unless a person chooses otherwise: `BAGTAG_HOME`, or Bagtag in home."""
+    """Return where new projects and the demo go by default: `BAGTAG_HOME`, or Bagtag in home."""
     return Path(os.environ.get("BAGTAG_HOME") or Path.home() / "Bagtag")
 
 
 def allowed_roots(project_folder: Path | None = None) -> list[Path]:
-    """The folders below which everything may be chosen, links resolved, without those inside another.
+    """Return the folders below which everything may be chosen, links resolved, without those inside another.
 
     One that does not answer or cannot be read is left out.
     """
@@ -46,7 +46,7 @@ def _resolve_folder(path: Path) -> Path | None:
 
 
 def inside(typed: str | Path, roots: list[Path]) -> Path:
-    """The place a person typed, with links and `..` resolved; refused when it lies outside all roots."""
+    """Return the path a person typed, with links and `..` resolved; refused when it lies outside all roots."""
     text = str(typed).strip().strip("'\"")
     if not text or "\0" in text:
         raise BagtagError("Type the path of a folder.")
@@ -57,18 +57,18 @@ def inside(typed: str | Path, roots: list[Path]) -> Path:
         path = path if path.is_absolute() else roots[0] / path
         path = look_in_time(path, path.resolve)
     except (OSError, RuntimeError, ValueError) as error:
-        raise BagtagError(f"{text!r} is no usable path: {error}.") from error
+        raise BagtagError(f"{text!r} is not a usable path: {error}.") from error
     if not any(path.is_relative_to(root) for root in roots):
         listed = ", ".join(str(root) for root in roots)
         raise BagtagError(
-            f"{str(path)!r} is outside the folders Bagtag may use ({listed}). "
+            f"{str(path)!r} is outside of the folders that Bagtag may use ({listed}). "
             "Start it with BAGTAG_ROOTS set to allow another."
         )
     return path
 
 
 def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
-    """As `inside`, for a folder that must be there."""
+    """Return the path as `inside` does, for a folder that must exist."""
     path = inside(typed, roots)
     try:
         is_folder, exists = look_in_time(path, lambda: (path.is_dir(), path.exists()))
@@ -81,7 +81,7 @@ def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
 
 
 def subfolders(folder: Path, roots: list[Path]) -> list[str]:
-    """Names of the folders in a folder that may be entered, hidden ones left out."""
+    """Return the names of the folders in a folder that may be entered, without hidden ones."""
     try:
         return look_in_time(folder, lambda: _list_subfolders(folder, roots))
     except OSError as error:

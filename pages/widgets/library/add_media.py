@@ -30,7 +30,7 @@ _FORBIDDEN = set('<>:"/\\|?*')
 
 @st.dialog("Add files", width="medium", on_dismiss=close_dialog)
 def add_media_dialog(project: Project) -> None:
-    """From a folder of this computer (the files stay where they are), or dropped (copied into the project)."""
+    """Add files from a folder (they stay where they are) or dropped ones (copied into the project)."""
     way = st.segmented_control(
         "From",
         [_FOLDER, "Drop files"],
@@ -134,12 +134,12 @@ class Dropped(Protocol):
 
 
 def suffixes(kind: str) -> tuple[str, ...]:
-    """How names of files of this kind end."""
+    """Return how names of files of this kind end."""
     return SOUND_SUFFIXES if kind == "sound" else PICTURE_SUFFIXES
 
 
 def count_media(folder: Path) -> tuple[dict[str, int], bool]:
-    """How many sound and picture files lie below a folder, and whether all of it was looked at in the time there is."""
+    """Return how many sound and picture files are below a folder, and whether all were counted in time."""
     counts = {"sound": 0, "picture": 0}
     try:
         return look_in_time(folder, lambda: _count_media(folder, counts))
@@ -187,7 +187,7 @@ def _keep(file: Dropped, folder: Path) -> Path:
 
 
 def safe_name(name: str) -> str:
-    """The last part of a name, without what file systems refuse; any language is fine."""
+    """Return the last part of a name, without what file systems refuse; any language is fine."""
     last = PureWindowsPath(PurePosixPath(name).name).name
     kept = "".join("-" if letter in _FORBIDDEN or ord(letter) < 32 else letter for letter in last).strip(" .")
     if not kept:

@@ -26,20 +26,20 @@ _PAGES = {
 
 
 def bag_actions(project: Project, chosen: list[Bag], selected: Callable[[], list[int]]) -> None:
-    """A row of buttons: open the one bag elsewhere, find segments again or remove several.
+    """Draw a row of buttons: open one bag on another page, find segments again, remove bags.
 
     `selected` returns the ids that are selected at the moment of a click, which may not be drawn yet.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="bag-actions"):
         if not chosen:
             _undo_removal(project)
-            st.caption("Click a row to open its bag; tick several to find their segments anew or to remove them.")
+            st.caption("Click a row to open its bag; tick several to find their segments again or to remove them.")
             return
         if len(chosen) == 1:
             _open(project, chosen[0])
         st.button(
-            "Find segments anew" if len(chosen) == 1 else f"Find segments of {count(len(chosen), 'bag')} anew",
-            key="library.anew",
+            "Find segments again" if len(chosen) == 1 else f"Find segments of {count(len(chosen), 'bag')} again",
+            key="library.segment",
             icon=":material/refresh:",
             on_click=attempt,
             args=(project.start_job, "segment", {"bags": [bag.id for bag in chosen], "again": True}),
@@ -87,12 +87,12 @@ def _remove(project: Project, chosen: list[Bag], selected: Callable[[], list[int
     question = pending_question(_REMOVE, project, ids)
     with st.popover("Remove …", icon=":material/delete:", type="tertiary", key=_REMOVE_OPEN, on_change="rerun"):
         what = f"**{plain(chosen[0].name)}**" if len(chosen) == 1 else count(len(chosen), "bag")
-        st.markdown(f"Take {what} out of the project? The files stay where they are, and it can be undone.")
+        st.markdown(f"Remove {what} from the project? The files stay where they are. You can undo this.")
         if question:
             st.warning(plain(question))
         # The key names the bags: a click is always meant for those that stood beside the button.
         st.button(
-            "Remove" if question is None else "Remove all the same",
+            "Remove" if question is None else "Remove anyway",
             key=f"library.remove.{hash(ids)}.{question is not None}",
             type="primary",
             on_click=attempt,

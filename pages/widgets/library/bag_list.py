@@ -22,23 +22,23 @@ _SECONDS = 2.0
 SHOWN = {
     "all": "All",
     "untagged": "Untagged",
-    "unfinished": "Tagging not finished",
+    "unfinished": "Tagging unfinished",
     "finished": "Tagging finished",
     "unreviewed": "Has unchecked segments",
     "unsegmented": "Not segmented yet",
     "empty": "No segment found",
-    "error": "Has a job error",
+    "error": "Has an error",
     "missing": "File is missing",
     "changed file": "File has changed",
 }
 SORTED = {
-    "added": "as added",
-    "name": "by name",
-    "time": "by recording time",
-    "duration": "by length",
-    "progress": "by progress",
-    "changed": "by last change",
-    "doubt": "by the model's doubt",
+    "added": "Date added",
+    "name": "Name",
+    "time": "Recording time",
+    "duration": "Duration",
+    "progress": "Progress",
+    "changed": "Last change",
+    "doubt": "Model uncertainty",
 }
 PER_PAGE = 25
 
@@ -82,7 +82,7 @@ def _row(bag: Bag, names: dict[int, str], pictures: dict[int, str], *, sound: bo
 
 
 def state_of(bag: Bag) -> str:
-    """The one thing to know about a bag, the most pressing first."""
+    """Return the status of a bag: the first of these that holds."""
     if bag.missing:
         return "File is missing"
     if bag.changed:
@@ -92,11 +92,11 @@ def state_of(bag: Bag) -> str:
     if bag.error:
         return f"Error: {bag.error}"
     if not bag.segmented:
-        return "Segments out of date" if bag.n_segments else "Segments to be found"
+        return "Segments out of date" if bag.n_segments else "Not segmented"
     if bag.finished and not bag.n_segments:
         return "Tagged, no segment found"
     if not bag.finished:
-        return "Tagging begun" if bag.tags else "To be tagged"
+        return "Tagging started" if bag.tags else "Untagged"
     if bag.n_reviewed >= bag.n_segments:
         return "Reviewed"
     return "Tagged"
@@ -112,7 +112,7 @@ def _columns(classes: list[Class], *, sound: bool) -> dict[str, Any]:
     return {
         "picture": config.ImageColumn("", width=WIDTH, pinned=True),
         "name": config.TextColumn("Recording" if sound else "Picture", width=250),
-        "length": config.TextColumn("Length", width=84),
+        "length": config.TextColumn("Duration", width=84),
         "time": config.DatetimeColumn("Recorded" if sound else "Taken", format="YYYY-MM-DD HH:mm", width=136),
         "tags": config.MultiselectColumn(
             "Tags",
@@ -129,13 +129,13 @@ def _columns(classes: list[Class], *, sound: bool) -> dict[str, Any]:
             width=96,
         ),
         "segments": config.NumberColumn("Segments", width=84),
-        "state": config.TextColumn("State", width=170),
+        "state": config.TextColumn("Status", width=170),
     }
 
 
 @st.fragment(run_every=_SECONDS)
 def progress_row(project: Project) -> None:
-    """Bags, tagged, segments, checked, kept up to date."""
+    """Draw the numbers of bags, tags, segments and checks, and keep them up to date."""
     with show_errors():
         _progress_row(project)
 
@@ -151,7 +151,7 @@ def _progress_row(project: Project) -> None:
 
 
 def _share(label: str, n: int, of: int) -> None:
-    """A count with its share; the share alone would hide how much work it was."""
+    """Draw a count with its share; the share alone would hide how much work it was."""
     value = thousands(n) if not n or not of else f"{thousands(n)} :small[:gray[{percent(n / of)}]]"
     st.metric(label, value, width="content")
 
@@ -171,7 +171,7 @@ class BagChoice:
 
 
 def bag_filters(project: Project, *, key: str = "library") -> BagChoice:
-    """One row of controls; they keep their values while other pages are visited."""
+    """Draw search, filters and order; they keep their values while other pages are visited."""
     names = {one.id: one.name for one in project.classes()}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         search = st.text_input(
@@ -196,14 +196,14 @@ def bag_filters(project: Project, *, key: str = "library") -> BagChoice:
             persist_state="session",
         )
         sort = st.selectbox(
-            "Sorted", list(SORTED), format_func=SORTED.__getitem__, key=f"{key}.sort", persist_state="session"
+            "Sort by", list(SORTED), format_func=SORTED.__getitem__, key=f"{key}.sort", persist_state="session"
         )
-        descending = st.toggle("Backwards", key=f"{key}.backwards", persist_state="session")
+        descending = st.toggle("Descending", key=f"{key}.descending", persist_state="session")
     return BagChoice(search or "", show, class_id, sort, descending)
 
 
 def paging(project: Project, choice: BagChoice, *, key: str = "library") -> BagPage:
-    """The bags of the page that is turned to; a changed search, or a list that got shorter, begins at the first."""
+    """Return the bags of the current page; a changed search, or a shorter list, begins at the first."""
     total = project.list_bags(**choice.to_dict(), limit=1).total
     n_pages = max(1, -(-total // PER_PAGE))
     if st.session_state.get(f"{key}.choice") != choice or st.session_state.get(f"{key}.page", 1) > n_pages:

@@ -26,7 +26,7 @@ _NEW = "dialog.class.new"
 
 @st.dialog("Classes", width="large", on_dismiss=close_dialog)
 def class_dialog(project: Project) -> None:
-    """A list on the left; what is selected in it is changed on the right."""
+    """Draw the list of classes and, beside it, the form that changes the selected ones."""
     with show_errors():
         classes = project.classes()
         listed, edited = st.columns([3, 2], gap="medium")
@@ -149,7 +149,7 @@ def _one(project: Project, classes: list[Class], one: Class) -> None:
 
 
 def free_keys(classes: list[Class], one: Class) -> list[str]:
-    """Keys a class may have: letters and digits that neither the screen nor another class uses."""
+    """Return the keys a class may have: letters and digits that neither the screen nor another class uses."""
     taken = {other.shortcut.lower() for other in classes if other.id != one.id}
     own = {one.shortcut} if one.shortcut else set()
     letters = [letter for letter in "123456789abcdefghijklmnopqrstuvwxyz" if letter not in taken | RESERVED_KEYS]

@@ -33,7 +33,7 @@ def look_at_files(project: Project, page: BagPage) -> None:
 
 
 def missing_files(project: Project) -> None:
-    """Nothing while all files are there; else what is wrong with which files, and buttons that help."""
+    """Draw what is wrong with which files, and buttons that help; nothing while all files are there."""
     progress = project.progress()
     not_allowed, changed, missing = st.container(), st.container(), st.container()
     with not_allowed:
@@ -81,7 +81,7 @@ def _changed(project: Project, n_changed: int) -> None:
         )
         with st.container(horizontal=True):
             st.button(
-                "Look again",
+                "Check again",
                 key="changed.look",
                 icon=":material/refresh:",
                 on_click=attempt,
@@ -106,14 +106,14 @@ def _missing(project: Project, missing: int) -> None:
         folder = folder_chooser("Look in", key="missing.folder", project_folder=project.folder)
         with st.container(horizontal=True):
             st.button(
-                "Look again where they were",
+                "Check again",
                 key="missing.look",
                 icon=":material/refresh:",
                 on_click=attempt,
                 args=(project.refresh_missing,),
             )
             action_button(
-                "Find them in this folder",
+                "Search this folder",
                 _relink,
                 project,
                 key="missing.relink",

@@ -26,7 +26,7 @@ _HELP = (
 
 
 def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> None:
-    """One row of buttons; the ones that reach far ask first."""
+    """Draw one row of buttons; each asks before it acts."""
     changed = turned != project.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown("**Apply**", width="content")
@@ -37,7 +37,7 @@ def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> N
                 _ask(project, turned, bags=None, scope=scope, key=scope)
         if changed:
             st.button(
-                "Back to what is stored",
+                "Reset",
                 key="apply.back",
                 icon=":material/undo:",
                 type="tertiary",
@@ -85,7 +85,7 @@ def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | Non
     """Try the settings on some bags with checked segments and name the labels that would go."""
     asked_for = (repr(turned), bags, scope, project.revision)
     st.button(
-        "Say which",
+        "Show which labels",
         icon=":material/manage_search:",
         key=f"apply.which.{key}",
         on_click=attempt,
@@ -108,10 +108,10 @@ def _find_lost(
 
 
 def consequences(touched: ResegmentPreview) -> list[str]:
-    """What finding segments anew does to people's work, in sentences."""
+    """Return what finding segments again does to people's work, in sentences."""
     if not touched.n_bags:
         return ["There is no bag this would apply to."]
-    said = [f"Segments of {count(touched.n_bags, 'bag')} are found anew."]
+    said = [f"Segments of {count(touched.n_bags, 'bag')} are found again."]
     if touched.n_kept_as_drawn:
         said.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
     if touched.n_at_risk:
@@ -125,7 +125,7 @@ def consequences(touched: ResegmentPreview) -> list[str]:
 
 
 def learn_segmenter(project: Project) -> None:
-    """A button that says what it lacks, and one to go back; pictures have neither."""
+    """Draw the button that learns the segmenter, and one to go back; pictures have neither."""
     if project.kind == "sound":
         with st.container(width="content"):
             _learn_segmenter(project)
@@ -149,15 +149,18 @@ def _learn_segmenter(project: Project) -> None:
         )
         if learned:
             st.button(
-                "Use the built-in way",
+                "Use the built-in segmenter",
                 key="segmenter.builtin",
                 icon=":material/undo:",
                 type="tertiary",
-                help="Find what stands out of the background, without what was learnt from edits.",
+                help="Find what stands out from the background, without what was learnt from edits.",
                 on_click=_forget,
                 args=(project,),
             )
-            st.caption("Segments are found as learnt from your edits; the knobs still count.", width="content")
+            st.caption(
+                "Segments are found by the segmenter learnt from your edits; these settings still apply.",
+                width="content",
+            )
 
 
 def _forget(project: Project) -> None:

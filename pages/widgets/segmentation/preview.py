@@ -1,4 +1,4 @@
-"""Segments as the knobs would find them, on the bag being looked at, before anything is stored."""
+"""Segments as the entered settings would find them in the current bag, before anything is stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_SECONDS = 60.0
 
 
 def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str, int]:
-    """(name for the canvas, number of segments); tried again only when the bag or a knob has changed."""
+    """Return (name for the canvas, number of segments); tried again only when the bag or a setting has changed."""
     tried_for = (str(project.folder), bag.id, bag.thumbnail_key, repr(settings))
     kept = st.session_state.get(_KEY)
     if kept is None or kept[0] != tried_for:
@@ -34,7 +34,7 @@ def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str
 
 
 def part_tried(project: Project, bag: Bag) -> str:
-    """Words on how much of the bag was tried, where that is not all of it."""
+    """Return how much of the bag was tried, as words; nothing if it was all of it."""
     whole = project.kind != "sound" or bag.duration <= LONGEST_SECONDS
     return "" if whole else f" in its first {LONGEST_SECONDS:.0f} s (the preview covers no more)"
 

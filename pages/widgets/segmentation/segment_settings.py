@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from miml_core.segments.visual import PictureSegmentSettings
 
 _PRESETS = {"birds": "Birds", "frogs": "Frogs and owls", "insects": "Insects", "bats": "Bats"}
-_SCALES = {"linear": "linear", "mel": "mel, more room for low sounds"}
+_SCALES = {"linear": "linear", "mel": "mel (more detail at low frequencies)"}
 _LEVELS = {
-    "none": "as recorded",
-    "band": "each band against its own background",
-    "pcen": "following the background (PCEN)",
+    "none": "none",
+    "band": "per frequency band",
+    "pcen": "PCEN",
 }
-_KEYS = "knob."
+_KEYS = "segment_settings."
 
 
 def segment_settings(project: Project) -> InstanceSettings:
@@ -34,7 +34,7 @@ def segment_settings(project: Project) -> InstanceSettings:
     if project.kind == "sound":
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             _sound_controls(project.settings.segments)
-            with st.popover("Spectrogram", icon=":material/graphic_eq:", key="knob-fold"):
+            with st.popover("Spectrogram", icon=":material/graphic_eq:", key="spectrogram-settings"):
                 _spectrogram_controls(project.settings.spectrogram)
                 _view_controls(project.settings.spectrogram)
     else:
@@ -67,22 +67,22 @@ def _sound_controls(stored: SoundSegmentSettings) -> None:
         1.0,
         stored.sensitivity,
         0.05,
-        key="knob.sensitivity",
+        key="segment_settings.sensitivity",
         help="More finds fainter calls, and more noise with them.",
     )
     st.slider(
-        "Smallest call",
+        "Minimum duration",
         *_milliseconds(stored.smallest_call),
         format="%g ms",
-        key="knob.smallest",
+        key="segment_settings.smallest",
         help="Shorter sounds are left out.",
     )
     st.slider(
-        "Bridge gaps",
+        "Maximum gap",
         *_milliseconds(stored.gap),
         format="%g ms",
-        key="knob.gap",
-        help="Silences up to this long stay inside a segment, so that a trill can be one.",
+        key="segment_settings.gap",
+        help="Shorter silences stay inside a segment, so that a trill can be one segment.",
     )
 
 
@@ -96,57 +96,65 @@ def _sound(stored: SoundSegmentSettings) -> SoundSegmentSettings:
 
 
 def _milliseconds(seconds: float) -> tuple[float, float, float, float]:
-    """Range, value and step of a slider; fine steps for ultrasound."""
+    """Return range, value and step of a slider; fine steps for ultrasound."""
     value = round(1000 * seconds, 3)
     return (0.0, 20.0, value, 0.1) if value < 5 else (0.0, max(200.0, value), value, 1.0)
 
 
 def _spectrogram_controls(stored: SpectrogramSettings) -> None:
-    """What changes segments and features."""
+    """Draw what changes segments and features."""
     with st.grid(2, min_column_width=200):
         st.selectbox(
-            "Made for",
+            "Preset",
             list(_PRESETS),
             index=None,
             format_func=_PRESETS.__getitem__,
-            placeholder="Choose to start from it",
-            key="knob.preset",
+            placeholder="Choose a preset",
+            key="segment_settings.preset",
             on_change=_take_preset,
         )
-        st.number_input("Window (ms)", 0.1, 500.0, 1000 * stored.window, format="%.2f", key="knob.window")
-        st.number_input("Step (ms)", 0.05, 500.0, 1000 * stored.hop, format="%.2f", key="knob.hop")
-        st.selectbox("Scale", list(_SCALES), _at(_SCALES, stored.scale), _SCALES.__getitem__, key="knob.scale")
-        st.number_input("From (kHz)", 0.0, 400.0, stored.low / 1000, 0.1, format="%.2f", key="knob.low")
+        st.number_input("Window (ms)", 0.1, 500.0, 1000 * stored.window, format="%.2f", key="segment_settings.window")
+        st.number_input("Hop (ms)", 0.05, 500.0, 1000 * stored.hop, format="%.2f", key="segment_settings.hop")
+        st.selectbox(
+            "Scale", list(_SCALES), _at(_SCALES, stored.scale), _SCALES.__getitem__, key="segment_settings.scale"
+        )
         st.number_input(
-            "Up to (kHz)",
+            "Low frequency (kHz)", 0.0, 400.0, stored.low / 1000, 0.1, format="%.2f", key="segment_settings.low"
+        )
+        st.number_input(
+            "High frequency (kHz)",
             0.1,
             400.0,
             None if stored.high is None else stored.high / 1000,
             0.5,
             format="%.2f",
-            placeholder="all there is",
-            key="knob.high",
+            placeholder="Nyquist",
+            key="segment_settings.high",
         )
         st.selectbox(
-            "Levels", list(_LEVELS), _at(_LEVELS, stored.normalisation), _LEVELS.__getitem__, key="knob.levels"
+            "Normalisation",
+            list(_LEVELS),
+            _at(_LEVELS, stored.normalisation),
+            _LEVELS.__getitem__,
+            key="segment_settings.levels",
         )
         st.caption("These change segments and features: what was found before has to be found again.")
 
 
 def _view_controls(stored: SpectrogramSettings) -> None:
-    """What changes pictures only."""
+    """Draw what changes pictures only."""
     from miml_core.media.colour_maps import COLOUR_MAPS
 
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         names = list(COLOUR_MAPS)
-        st.selectbox("Colours", names, names.index(stored.colour_map), key="knob.colours")
+        st.selectbox("Colour map", names, names.index(stored.colour_map), key="segment_settings.colours")
         st.slider(
-            "From dark to bright (dB above the background)",
+            "Dynamic range (dB above the background)",
             -20.0,
             80.0,
             (stored.quiet_db, stored.loud_db),
             1.0,
-            key="knob.levels.view",
+            key="segment_settings.levels.view",
         )
 
 
@@ -169,7 +177,7 @@ def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
 
 
 def _kept(entered: float, stored: float) -> float:
-    """A number box rounds what it shows; what was not touched stays exactly as it was."""
+    """Return the stored value unless it was changed: a number box rounds what it shows."""
     return stored if abs(entered - stored) < 5e-6 else entered
 
 
@@ -180,13 +188,13 @@ def _at(options: dict[str, str], value: str) -> int:
 def _take_preset() -> None:
     from miml_core.media.spectrogram import SpectrogramSettings
 
-    preset = SpectrogramSettings.preset(st.session_state["knob.preset"])
-    st.session_state["knob.window"] = 1000 * preset.window
-    st.session_state["knob.hop"] = 1000 * preset.hop
-    st.session_state["knob.low"] = preset.low / 1000
-    st.session_state["knob.high"] = None if preset.high is None else preset.high / 1000
-    st.session_state["knob.scale"] = preset.scale
-    st.session_state["knob.levels"] = preset.normalisation
+    preset = SpectrogramSettings.preset(st.session_state["segment_settings.preset"])
+    st.session_state["segment_settings.window"] = 1000 * preset.window
+    st.session_state["segment_settings.hop"] = 1000 * preset.hop
+    st.session_state["segment_settings.low"] = preset.low / 1000
+    st.session_state["segment_settings.high"] = None if preset.high is None else preset.high / 1000
+    st.session_state["segment_settings.scale"] = preset.scale
+    st.session_state["segment_settings.levels"] = preset.normalisation
 
 
 def _picture_controls(stored: PictureSegmentSettings) -> None:
@@ -196,7 +204,7 @@ def _picture_controls(stored: PictureSegmentSettings) -> None:
             2,
             max(100, stored.segments),
             stored.segments,
-            key="knob.segments",
+            key="segment_settings.segments",
             help="At most so many; an even picture has fewer. Too many is better than too few: parts can be merged.",
         )
         st.slider(
@@ -206,7 +214,7 @@ def _picture_controls(stored: PictureSegmentSettings) -> None:
             stored.working_side,
             20,
             format="%d px",
-            key="knob.side",
+            key="segment_settings.side",
             help="Larger pictures are reduced to this length of their longer side before segments are found and "
             "described: more is finer and slower.",
         )

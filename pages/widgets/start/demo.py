@@ -41,7 +41,7 @@ class Making:
     problem: str | None = None
 
     def end(self) -> None:
-        """A person does not want to wait."""
+        """Stop: the person does not want to wait."""
         self.stop = True
 
     @property
@@ -51,38 +51,38 @@ class Making:
 
 
 def existing_demo(kind: Kind) -> Path | None:
-    """The demo made last, if any is there."""
+    """Return the demo made last, if there is one."""
     return max(find_demos(kind), key=lambda folder: folder.stat().st_ctime, default=None)
 
 
 def _free_folder(kind: Kind) -> Path:
-    """A demo made afresh gets a folder of its own: the old one may be open in another tab."""
+    """Return a new folder for a demo: the old one may be open in another tab."""
     number = 1
     while (folder := home_folder() / (f"demo-{kind}" if number == 1 else f"demo-{kind}-{number}")).exists():
         number += 1
     return folder
 
 
-def start_demo(kind: Kind, *, anew: bool = False) -> Making:
-    """Begin making the demo, or join in watching it; an existing one is taken as it is unless it is wanted `anew`."""
+def start_demo(kind: Kind, *, new: bool = False) -> Making:
+    """Begin making the demo, or join in watching it; an existing one is used unless a `new` one is wanted."""
     works = _works()
     with works.lock:
         making = works.makings.get(kind)
         if making is not None and not making.over:
             return making
-        old = None if anew else existing_demo(kind)
+        old = None if new else existing_demo(kind)
         making = Making(kind, old or _free_folder(kind), share=1.0 if old else 0.0, over=old is not None)
         works.makings[kind] = making
     if old is None:
-        threading.Thread(target=_make, args=(making, anew), name=f"demo-{kind}", daemon=True).start()
+        threading.Thread(target=_make, args=(making, new), name=f"demo-{kind}", daemon=True).start()
     return making
 
 
-def _make(making: Making, anew: bool) -> None:
+def _make(making: Making, new: bool) -> None:
     workshop = home_folder() / f".demo-{making.kind}-unfinished"
     try:
         with _alone(making, home_folder() / f".demo-{making.kind}.lock"):
-            other = None if anew else existing_demo(making.kind)
+            other = None if new else existing_demo(making.kind)
             if other is not None:  # another server made it while this one waited
                 making.folder = other
                 return
@@ -136,7 +136,7 @@ def _make_in(workshop: Path, making: Making) -> None:
 
 
 class _Stopped(Exception):
-    """A person does not want to wait."""
+    """Stop: the person does not want to wait."""
 
 
 @dataclass

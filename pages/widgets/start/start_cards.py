@@ -1,4 +1,4 @@
-"""The three doors of the welcome page."""
+"""The three cards of the start page: the demo, a project, a new project from a folder."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from pages.widgets.start.demo import Making, existing_demo, start_demo
 from pages.widgets.start.recent_projects import Known, list_known
 from pages.widgets.text import plain, time_left
 
-_DEMO = "door.demo"
+_DEMO = "start.demo"
 _MOST_SHOWN = 5
 _CHECK_DISK = "check that its disk or network drive is connected and that you may read it, then reload the page."
 _KINDS: dict[Kind, str] = {"sound": "Recordings", "picture": "Pictures"}
 
 
 def demo_card() -> None:
-    """The demo, generated on the spot and opened at the review."""
+    """Draw the card that generates the demo and opens it at the review."""
     st.subheader(":material/play_circle: Open the demo")
     st.markdown("Generated on this computer: tagged, trained and ready to review in a minute. Hints show the way.")
     making = st.session_state.get(_DEMO)
@@ -37,7 +37,9 @@ def demo_card() -> None:
     _demo_button("sound", "Birds at dawn", ":material/music_note:", "primary")
     _demo_button("picture", "Pictures of surfaces", ":material/image:", "secondary")
     if any(existing_demo(kind) for kind in _KINDS):
-        st.toggle("Start it afresh", key="door.anew", help="What you did in the demo before stays, as another project.")
+        st.toggle(
+            "Generate a new demo", key="start.new_demo", help="The demo you used before stays, as another project."
+        )
 
 
 def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "secondary"]) -> None:
@@ -45,7 +47,7 @@ def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "se
         label,
         _begin_demo,
         kind,
-        key=f"door.demo.{kind}",
+        key=f"start.demo.{kind}",
         type=look,
         icon=icon,
         width="stretch",
@@ -53,7 +55,7 @@ def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "se
 
 
 def _begin_demo(kind: Kind) -> None:
-    st.session_state[_DEMO] = start_demo(kind, anew=st.session_state.get("door.anew", False))
+    st.session_state[_DEMO] = start_demo(kind, new=st.session_state.get("start.new_demo", False))
 
 
 @st.fragment(run_every=0.7)
@@ -63,11 +65,11 @@ def _watch_demo(making: Making) -> None:
         if not making.over:
             st.progress(making.share, text=f"Generating the demo · {time_left(making.seconds_left) or 'one moment'}")
             st.button(
-                "Stop", key="door.demo.stop", icon=":material/stop_circle:", disabled=making.stop, on_click=making.end
+                "Stop", key="start.demo.stop", icon=":material/stop_circle:", disabled=making.stop, on_click=making.end
             )
         elif making.problem:
             st.error(plain(making.problem))
-            st.button("Back", key="door.demo.back", on_click=_forget_demo)
+            st.button("Back", key="start.demo.back", on_click=_forget_demo)
         else:
             st.session_state.pop(_DEMO, None)
             if Project.is_project(making.folder):
@@ -82,19 +84,19 @@ def _forget_demo() -> None:
 
 
 def open_project_card() -> None:
-    """A project used before, or one somewhere on this computer."""
+    """Draw the card that opens a recent project, or one in another folder."""
     st.subheader(":material/folder_open: Open a project")
-    st.markdown("Everything is as you left it.")
+    st.markdown("Continue where you stopped.")
     known = list_known()[:_MOST_SHOWN]
     for one in known:
         _known_project(one)
-    with st.expander("Somewhere else", icon=":material/search:", expanded=not known):
-        folder = folder_chooser("Project folder", key="door.open.folder", start=_start())
+    with st.expander("Open another folder", icon=":material/search:", expanded=not known):
+        folder = folder_chooser("Project folder", key="start.open.folder", start=_start())
         action_button(
             "Open",
             _open_chosen,
-            "door.open.folder",
-            key="door.open",
+            "start.open.folder",
+            key="start.open",
             disabled=folder is None,
         )
 
@@ -110,7 +112,7 @@ def _known_project(known: Known) -> None:
         plain(folder.name if known.is_reachable else f"{folder.name} (not reachable)"),
         _open,
         folder,
-        key=f"door.known.{path}",
+        key=f"start.known.{path}",
         icon=":material/folder:" if known.is_reachable else ":material/folder_off:",
         help=plain(path if known.is_reachable else f"{path} does not answer or cannot be read: {_CHECK_DISK}"),
         disabled=not known.is_reachable,
@@ -119,30 +121,30 @@ def _known_project(known: Known) -> None:
 
 
 def new_project_card() -> None:
-    """A new project from a folder of recordings or pictures, which stay where they are."""
-    st.subheader(":material/create_new_folder: Make one from a folder")
+    """Draw the card that creates a project from a folder of recordings or pictures."""
+    st.subheader(":material/create_new_folder: New project")
     st.markdown("Your recordings or pictures stay where they are and are never changed.")
-    folder = folder_chooser("Folder", key="door.new.folder")
+    folder = folder_chooser("Folder", key="start.new.folder")
     if folder is None:
         return
     kind = st.segmented_control(
-        "What is in it",
+        "Contents",
         list(_KINDS),
         default=_likely_kind(folder),
         format_func=_KINDS.__getitem__,
         required=True,
-        key=f"door.new.kind.{folder}",
+        key=f"start.new.kind.{folder}",
     )
     found = found_in(folder, kind)
-    with st.expander("Bag length, name, place", icon=":material/tune:"):
-        bag_length(kind, key="door.new")
-        name = st.text_input("Name of the project", folder.name, key=f"door.new.name.{folder}", max_chars=80)
-        parent = folder_chooser("Kept below", key="door.new.parent", start=_start())
+    with st.expander("Bag length, name, location", icon=":material/tune:"):
+        bag_length(kind, key="start.new")
+        name = st.text_input("Project name", folder.name, key=f"start.new.name.{folder}", max_chars=80)
+        parent = folder_chooser("Location", key="start.new.parent", start=_start())
     action_button(
-        "Make the project",
+        "Create project",
         _make_project,
         folder,
-        key="door.new.make",
+        key="start.new.make",
         type="primary",
         icon=":material/add:",
         disabled=not (found and name and parent),
@@ -152,21 +154,21 @@ def new_project_card() -> None:
 def _make_project(folder: Path) -> None:
     """Make the project that the card holds now, for the folder that it names."""
     entered = st.session_state
-    kind, name = entered[f"door.new.kind.{folder}"], entered[f"door.new.name.{folder}"]
-    target = project_folder(chosen_folder("door.new.parent"), name)
+    kind, name = entered[f"start.new.kind.{folder}"], entered[f"start.new.name.{folder}"]
+    target = project_folder(chosen_folder("start.new.parent"), name)
     with Project.create(target, kind=kind, name=name.strip(), annotator=annotator()) as project:
-        start_import(project, [folder], entered_bag_length("door.new") if kind == "sound" else {}, segment=True)
+        start_import(project, [folder], entered_bag_length("start.new") if kind == "sound" else {}, segment=True)
     _open(target)
 
 
 def _open(folder: Path) -> None:
-    """At its library: a change of page, so that the doors go at once instead of lingering below it."""
+    """Open a project at its library: with a change of page the start page disappears at once."""
     open_project(folder)
     go_to("library")
 
 
 def project_folder(parent: Path, name: str) -> Path:
-    """Where a project of that name goes: a folder that is not there yet."""
+    """Return the folder of a new project of that name."""
     safe = "".join("-" if letter in '<>:"/\\|?*' or ord(letter) < 32 else letter for letter in name).strip(" .")
     if not safe:
         raise BagtagError("Give the project a name.")
@@ -182,7 +184,7 @@ def _likely_kind(folder: Path) -> Kind:
 
 
 def _start() -> Path | None:
-    """Bagtag's own folder, made if it can be; without it the choice begins at the first folder that may be used."""
+    """Return Bagtag's own folder, created if it can be; None begins at the first folder that may be used."""
     home = home_folder()
     try:
         look_in_time(home, lambda: home.mkdir(parents=True, exist_ok=True))

@@ -1,4 +1,4 @@
-"""What a person needs to know of a model to choose it: a name and a few honest words.
+"""What a person needs to know to choose a model: its name and a short description with measured accuracy.
 
 Figures are from `python -m miml_core bench` on HJA bird song with the tags as listeners gave them ("filtered"):
 segments labelled right given the tags of their clip, and in new clips without tags (ten folds); README has all sets.
@@ -16,9 +16,9 @@ DEFAULT = "ored-lr"
 WORDS = {
     "ored-lr": (
         "ORed logistic regression",
-        "The one to start with: finds the segments that best explain each bag's tags, in seconds, and leaves wind and "
-        "strangers to the background. On every set we measured it was the best on new clips, and the best or level "
-        "with it given the tags (bird song: 81 % of the segments right given the tags, 70 % in new clips).",
+        "Recommended to start with: finds the segments that best explain each bag's tags, in seconds, and leaves wind "
+        "and unknown sounds to the background. On every set we measured it was the best on new clips, and the best or "
+        "level with it given the tags (bird song: 81 % of the segments right given the tags, 70 % in new clips).",
     ),
     "sim": (
         "Support instance machine",
@@ -34,9 +34,9 @@ WORDS = {
     ),
     "gp-probit": (
         "Gaussian process",
-        "Knows what it does not know: review then offers the segments whose label would teach it most. On every set "
-        "we measured ORed logistic regression was more accurate (bird song: this one 78 % given the tags, 63 % in new "
-        "clips).",
+        "Estimates its own uncertainty: Review can then offer the segments whose label is most informative. On every "
+        "set we measured ORed logistic regression was more accurate (bird song: this one 78 % given the tags, 63 % in "
+        "new clips).",
     ),
     "mimm": (
         "Mixture model",
@@ -46,35 +46,35 @@ WORDS = {
     ),
     "candidate-em": (
         "Plain logistic regression",
-        "A yardstick: every segment may be any of its bag's tags, and nothing makes sure that each tag has a segment. "
+        "A baseline: every segment may be any of its bag's tags, and nothing makes sure that each tag has a segment. "
         "Close to ORed logistic regression where bags have few tags and no noise, far behind elsewhere (bird song: "
         "78 % given the tags, 67 % in new clips).",
     ),
 }
 
 _FOR_BENCHMARKS = ("majority", "supervised-lr")
-"""Yardsticks: one does not listen at all, the other learns from corrections only."""
+"""Baselines: one ignores the features, the other learns from corrections only."""
 
 
 def offered() -> list[str]:
-    """The models to choose from, the one to start with first."""
+    """Return the models to choose from, the recommended one first."""
     return sorted((name for name in MODELS if name not in _FOR_BENCHMARKS), key=lambda name: name != DEFAULT)
 
 
 def proposed(model: str) -> dict[str, Any]:
-    """Parameters that suit real recordings better than the constructor's own, which are those of the papers."""
+    """Return parameters that suit real recordings better than the constructor's own, which are those of the papers."""
     from miml_core.project.tasks.training import DEFAULT_PARAMS
 
     return dict(DEFAULT_PARAMS.get(model, {}))
 
 
 def title(model: str) -> str:
-    """What a person reads in a list."""
+    """Return the model's name as it is listed."""
     return WORDS[model][0] if model in WORDS else model.replace("-", " ").capitalize()
 
 
 def description(model: str) -> str:
-    """One sentence on a model; where nobody wrote one, the first of its documentation."""
+    """Return a short description of a model; by default the first paragraph of its documentation."""
     if model in WORDS:
         return WORDS[model][1]
     return (inspect.getdoc(MODELS[model]) or "").split("\n\n")[0].replace("\n", " ")

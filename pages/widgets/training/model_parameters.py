@@ -65,7 +65,7 @@ def chosen_parameters(model: str, *, key: str) -> dict[str, Any]:
 
 
 def parameters(model: type) -> list[Parameter]:
-    """What the constructor takes, without what other controls decide."""
+    """Return what the constructor takes, without what other controls decide."""
     constructor: Any = inspect.getattr_static(model, "__init__")
     hints = typing.get_type_hints(constructor)
     documented = _documented(model)
@@ -79,7 +79,7 @@ def parameters(model: type) -> list[Parameter]:
 
 
 def _documented(model: type) -> dict[str, tuple[str, str | None]]:
-    """Name -> (type, description) of the class's documentation (numpydoc's `Parameters`)."""
+    """Return name -> (type, description) of the class's documentation (numpydoc's `Parameters`)."""
     section = _SECTION.search(inspect.getdoc(model) or "")
     docs: dict[str, tuple[str, str | None]] = {}
     for entry in _ENTRY.finditer(section[1]) if section else ():
@@ -89,7 +89,7 @@ def _documented(model: type) -> dict[str, tuple[str, str | None]]:
 
 
 def _choices(kind: Any, default: Any, type_words: str) -> tuple[Any, ...]:
-    """The values of a Literal, or those that the documentation of a text names in quotes."""
+    """Return the values of a Literal, or those that the documentation of a text names in quotes."""
     if typing.get_origin(kind) is Literal:
         return typing.get_args(kind)
     if str not in _parts(kind) or float in _parts(kind):

@@ -39,7 +39,7 @@ _STATES = {"training": "training", "done": "done", "failed": "failed", "cancelle
 
 
 def age_of(run: Run) -> str | None:
-    """A sentence when people have gone on since the run was trained; None when it is up to date."""
+    """Return what people have done since the run was trained, as a sentence; None when it is up to date."""
     since = []
     if run.n_corrections_since:
         since.append(count(run.n_corrections_since, "segment") + " checked")
@@ -52,7 +52,7 @@ def age_of(run: Run) -> str | None:
 
 @st.fragment(run_every=_SECONDS)
 def training_runs(project: Project) -> None:
-    """The training that runs and all earlier ones, kept up to date."""
+    """Draw the training that runs and all earlier ones, and keep them up to date."""
     outdated, live, table, curves = st.container(), st.container(), st.container(), st.container()
     with show_errors():
         runs = project.runs()
@@ -65,21 +65,23 @@ def training_runs(project: Project) -> None:
             if runs:
                 _runs_table(project, runs)
             else:
-                empty_state("No run yet", "Start a training; the first takes seconds.", icon="model_training")
+                empty_state("No run yet", "Start a training; the first one takes seconds.", icon="model_training")
         if current is not None and current.curves:
             with curves:
                 _learning_curves(current)
 
 
 def _learning_curves(run: Run) -> None:
-    fold = st.expander(f"How run {run.id} learnt", icon=":material/show_chart:", on_change="rerun", key="train.curves")
+    fold = st.expander(
+        f"Learning curves of run {run.id}", icon=":material/show_chart:", on_change="rerun", key="train.curves"
+    )
     if fold.open:
         with fold:
             charts.curves(run.curves, key=f"run.{run.id}")
 
 
 def _runs_table(project: Project, runs: list[Run]) -> None:
-    """Scores of all runs, the latest first; select one to make it current or to remove it."""
+    """Draw the scores of all runs, the latest first; select one to make it current or to remove it."""
     picked = st.dataframe(
         pd.DataFrame([_row(project, run) for run in runs]),
         hide_index=True,
@@ -120,7 +122,7 @@ def _columns() -> dict[str, Any]:
         "current": config.TextColumn("", width=54),
         "number": config.NumberColumn("Run", width=44),
         "model": config.TextColumn("Model", width=152),
-        "state": config.TextColumn("State", width=100),
+        "state": config.TextColumn("Status", width=100),
         "when": "When",
         "took": config.TextColumn("Took", width=70),
         "bags": config.NumberColumn("Bags", width=52),
@@ -174,7 +176,7 @@ def _ways_to_stop(project: Project, job: Job) -> None:
     stopping = job.cancelling or _wants_no_more(job)
     with st.container(horizontal=True, gap="small"):
         st.button(
-            "Stop and keep what it has learned so far",
+            "Stop and keep the result",
             icon=":material/stop_circle:",
             help="Ends the training now; its run is kept, marked as stopped early, and its predictions are shown.",
             key="live.keep",
@@ -186,7 +188,7 @@ def _ways_to_stop(project: Project, job: Job) -> None:
             "Cancel",
             icon=":material/close:",
             type="tertiary",
-            help="Throws this training away; the run before it stays in place.",
+            help="Discards this training; the current run stays.",
             key="live.cancel",
             disabled=job.cancelling,
             on_click=attempt,
@@ -206,9 +208,9 @@ def _sentence(job: Job) -> str:
     if job.cancelling:
         return "Cancelling …"
     if _wants_no_more(job):
-        return "Stopping: keeps what it has learned, then predicts"
+        return "Stopping: keeps the result and predicts"
     if job.state == "queued":
-        return "Waiting for its turn"
+        return "Queued"
     phase = "" if job.message in ("training", "starting") else plain(job.message)
-    step = f"step {job.done} of at most {job.of}" if job.of else "getting ready"
+    step = f"step {job.done} of at most {job.of}" if job.of else "preparing"
     return " · ".join(part for part in (phase, step, time_left(job.seconds_left)) if part)

@@ -18,7 +18,7 @@ _SECONDS = 2.0
 
 
 def train_form(project: Project) -> None:
-    """The model with one sentence on it, its own parameters for those who know them, and the button."""
+    """Draw the choice of a model with its description, its parameters, and the button that starts it."""
     model = st.selectbox(
         "Model",
         model_descriptions.offered(),
@@ -27,19 +27,19 @@ def train_form(project: Project) -> None:
         persist_state="session",
     )
     st.caption(model_descriptions.description(model))
-    with st.expander("For experts", icon=":material/tune:", key="train-experts"):
+    with st.expander("Advanced settings", icon=":material/tune:", key="train-experts"):
         parameter_controls(model, key="train.params")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.number_input("Seed", 0, 2**31 - 1, 0, 1, key="train.seed", help="The same seed gives the same run.")
             st.toggle(
-                "Go on from the current run",
+                "Start from the current run",
                 value=True,
                 key="train.warm",
-                help="Starts where the current run ended, if it is of the same model: faster after a few corrections.",
+                help="Begins where the current run of the same model ended: faster after a few corrections.",
             )
     training = any(job.kind == "train" for job in project.jobs(active=True))
     action_button(
-        "Train again after this one" if training else "Start training",
+        "Queue another training" if training else "Start training",
         _start_as_shown,
         project,
         key="train.start",
@@ -87,7 +87,7 @@ def _learning_from(project: Project) -> None:
     progress, used = project.progress(), _used(project)
     with st.container(horizontal=True, gap="medium"):
         st.metric("Tagged bags", thousands(progress.n_tagged), width="content")
-        st.metric("Species in them", len(used), width="content")
+        st.metric("Species", len(used), width="content")
         st.metric("Segments", thousands(progress.n_segments), width="content")
         st.metric("Checked segments", thousands(progress.n_reviewed), width="content")
     missing = not_enough(project)
@@ -106,27 +106,29 @@ def not_enough(project: Project) -> str | None:
     if progress.n_segments == 0:
         return "No segments have been found yet: find them on the Segment page."
     if not _used(project):
-        return "Nothing is tagged yet: tag some bags on the Tag page. A dozen is enough for a first look."
+        return "Nothing is tagged yet: tag some bags on the Tag page. A dozen is enough to begin."
     return None
 
 
 def warnings(project: Project, progress: Progress, used: list[Class]) -> list[str]:
-    """What a person may want to put right first; none of it stops a training."""
+    """Return what a person may want to correct first; none of it prevents a training."""
     found = []
     if once := [one for one in used if one.n_bags == 1]:
         found.append(
             f"{_named(once)} {'is' if len(once) == 1 else 'are'} tagged in one bag only: "
-            "tag more bags with it, or expect guesses."
+            "tag more bags with it for reliable predictions."
         )
     silent = project.list_bags(show="empty", limit=_MOST_NAMED)
     tagged = [bag for bag in silent.bags if any(value > 0 for value in bag.tags.values())]
     if tagged:
         names = ", ".join(plain(bag.name) for bag in tagged[:3])
         more = " …" if len(tagged) > 3 else ""
-        found.append(f"Tagged, but no segment was found: {names}{more}. Draw one, or segment with more sensitivity.")
+        found.append(
+            f"Tagged, but no segment was found: {names}{more}. Draw one, or find segments with a higher sensitivity."
+        )
     if progress.n_segmented < progress.n_bags:
         behind = count(progress.n_bags - progress.n_segmented, "bag")
-        found.append(f"{behind} not segmented with the settings of today.")
+        found.append(f"{behind} not segmented with the current settings.")
     if progress.n_missing:
         found.append(f"{count(progress.n_missing, 'file')} missing; what was found in them before is still used.")
     if progress.n_changed:
@@ -135,7 +137,7 @@ def warnings(project: Project, progress: Progress, used: list[Class]) -> list[st
             "The library says what to do."
         )
     if progress.n_tagged < 10:
-        found.append("Fewer than ten bags are tagged: good for a first look, not for counting.")
+        found.append("Fewer than ten bags are tagged: enough for a first look, not for reliable counts.")
     return found
 
 
