@@ -30,7 +30,7 @@ def choose_bags(project: Project) -> tuple[list[int], bool]:
         sort = st.selectbox(
             "Sort by",
             list(SORTED),
-            format_func=SORTED.__getitem__,
+            format_func=lambda one: f"Sort by {SORTED[one].lower()}",
             key="tag.sort",
             persist_state="session",
             label_visibility="collapsed",

@@ -189,10 +189,19 @@ def test_a_dialog_with_half_typed_text_stays_open(page, project, where, button, 
 def test_the_project_menu_with_a_half_typed_name_stays_open(page, project):
     go(page, "Train")
     page.locator(".st-key-project-menu button").first.click()
-    box = page.get_by_label("Your name")
+    box = page.get_by_label("Your name", exact=True)
     box.press("End")
     box.press_sequentially(" Smi")
     typed = box.input_value()
     disturb(page, project)
     assert box.input_value() == typed and typed.endswith(" Smi")
     page.keyboard.press("Escape")
+
+
+def test_a_page_that_does_not_follow_jobs_offers_to_show_what_they_changed(page, project):
+    go(page, "Review")
+    offer = page.get_by_role("button", name="Show changes")
+    assert offer.count() == 0
+    disturb(page, project)
+    offer.click()
+    offer.wait_for(state="detached")

@@ -32,7 +32,8 @@ def job_strip(project: Project, *, drawn_once: bool) -> None:
 
     On a page that is `drawn_once`, a button shows what work that ended since then has changed.
     """
-    st.session_state.pop(_CHANGED, None)
+    _note_ended(project, project.jobs(active=True))
+    st.session_state.pop(_CHANGED, None)  # this run has just drawn it
     with st.bottom:
         _strip(project, drawn_once)
 

@@ -1,0 +1,64 @@
+"""Buttons: what a click does, what it uses, and how its error is shown."""
+
+import re
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from tests.conftest import ROOT
+from tests.pages.conftest import press
+
+
+def script() -> None:
+    import streamlit as st
+
+    from miml_core import BagtagError
+    from pages.widgets.errors import action_button, forget_errors
+
+    def act() -> None:
+        st.session_state["clicks"] = st.session_state.get("clicks", 0) + 1
+        if st.session_state["name"] == "":
+            raise BagtagError("Give it a *name*.")
+
+    if st.session_state.get("other page"):
+        forget_errors()
+    st.text_input("Name", key="name")
+    action_button("Do it", act, key="do")
+
+
+def test_an_error_is_shown_below_its_button_until_the_next_click():
+    app = press(AppTest.from_function(script).run(), "Do it")
+    assert [error.value for error in app.error] == [r"Give it a \*name\*\."]
+    assert [error.value for error in app.run().error] == [r"Give it a \*name\*\."], "a run of the page keeps it"
+    app.text_input(key="name").set_value("x")
+    press(app, "Do it")
+    assert not app.error and app.session_state["clicks"] == 2, "the click acts on what is typed at that moment"
+
+
+def test_an_error_is_gone_on_another_page():
+    app = press(AppTest.from_function(script).run(), "Do it")
+    app.session_state["other page"] = True
+    assert not app.run().error
+
+
+def test_a_training_starts_with_values_entered_just_before_the_click(project, show):
+    app = show(project, "train")
+    app.selectbox(key="train.model").set_value("sim")
+    app.number_input(key="train.seed").set_value(5)
+    press(app, "Start training")
+    (job,) = project.jobs()
+    assert (job.params["model"], job.params["seed"]) == ("sim", 5)
+
+
+def test_pages_use_no_button_whose_click_can_be_lost_and_pollers_never_run_the_app():
+    lost = re.compile(r"^\s*(if|elif|and|or|return|not)\b[^\n#]*\bst\.(button|form_submit_button)\(", re.MULTILINE)
+    sources = {path.name: _code(path) for path in (ROOT / "pages").rglob("*.py")}
+    assert {name for name, code in sources.items() if lost.search(code)} == set()
+    reruns = {name for name, code in sources.items() if "st.rerun(" in code}
+    in_callbacks = {"add_media.py", "apply_settings.py", "bag_actions.py"}
+    assert reruns - in_callbacks <= {"start_cards.py"}, "the finished demo is opened, as the click on its button asked"
+
+
+def _code(path: Path) -> str:
+    """Return a file without its documentation, which may name what is not done."""
+    return re.sub(r'"""[\s\S]*?"""', "", path.read_text(encoding="utf-8"))
