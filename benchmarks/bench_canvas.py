@@ -14,9 +14,10 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.board import ROOT, Board
 from tests.browser.conftest import ROOT as HOUSE
 from tests.browser.conftest import Server
+from tests.browser.editor import ROOT
+from tests.browser.editor import Editor as Board
 from tests.browser.projects import sound_project
 from tests.conftest import FLAGS, found_chromium
 
@@ -54,7 +55,7 @@ def run() -> None:
 
 def _figures(board: Board, size: int) -> None:
     page = board.page
-    page.wait_for_function(f"{ROOT}.board.queue.soon().every(([id]) => {ROOT}.board.server.knownBag(id))")
+    page.wait_for_function(f"{ROOT}.editor.queue.soon().every(([id]) => {ROOT}.editor.api.knownBag(id))")
     page.wait_for_timeout(2500)
     board.ask(_WATCH)
     traffic = _Traffic(page)
@@ -67,7 +68,7 @@ def _figures(board: Board, size: int) -> None:
         board.press("ArrowRight", "123"[place % 3])
         board.saved()
         page.wait_for_timeout(60)
-    watch = page.evaluate(f"{ROOT}.board.watch")
+    watch = page.evaluate(f"{ROOT}.editor.watch")
     print(f"{size} segments: click to highlight {_ms(watch['clicks'])}, key to label {_ms(watch['labels'])}, ", end="")
     print(f"edit to stored {_ms(watch['stored'])}, {clicked:.0f} bytes a click")
 

@@ -12,8 +12,8 @@ export class Backdrop {
   #onTheWay = new Set();
   #failed = false;
 
-  constructor(board) {
-    this.board = board;
+  constructor(editor) {
+    this.editor = editor;
   }
 
   /** Take the picture that belongs to a bag: at once where it is known, else as soon as it comes. */
@@ -24,39 +24,39 @@ export class Backdrop {
     this.#name = name;
     this.#failed = false;
     this.#wanted = [];
-    this.#single = bag.tiles ? null : (this.board.server.knownImage(bag.id, bag.image) ?? null);
+    this.#single = bag.tiles ? null : (this.editor.api.knownImage(bag.id, bag.image) ?? null);
     if (!bag.tiles && !this.#single) this.#fetchSingle(name);
   }
 
   /** Are all tiles of the view here? (A single picture counts as one.) */
   get complete() {
     if (!this.#bag?.tiles) return this.#single !== null;
-    return tilesFor(this.#bag.tiles, this.board.view, this.#pixels).wanted.every(([level, tile]) => this.known(level, tile));
+    return tilesFor(this.#bag.tiles, this.editor.view, this.#pixels).wanted.every(([level, tile]) => this.known(level, tile));
   }
 
   known(level, tile) {
-    return this.board.server.knownTile(this.#bag.id, this.#bag.image, level, tile);
+    return this.editor.api.knownTile(this.#bag.id, this.#bag.image, level, tile);
   }
 
   paint(ctx) {
-    const { view, stage } = this.board;
+    const { view, layers } = this.editor;
     if (this.#single) paintImage(ctx, view, this.#single);
     if (!this.#bag?.tiles) return;
-    paintTiles(ctx, view, this.#bag.tiles, (level, tile) => this.known(level, tile), this.#pixels, stage.ratio);
+    paintTiles(ctx, view, this.#bag.tiles, (level, tile) => this.known(level, tile), this.#pixels, layers.ratio);
     this.#fetchTiles();
   }
 
   get #pixels() {
-    return this.board.view.plot.width * this.board.stage.ratio;
+    return this.editor.view.plot.width * this.editor.layers.ratio;
   }
 
   async #fetchSingle(name) {
-    const { server, stage } = this.board;
+    const { api, layers } = this.editor;
     try {
-      const bitmap = await server.image(this.#bag.id, this.#bag.image);
+      const bitmap = await api.image(this.#bag.id, this.#bag.image);
       if (!this.#isWanted(name)) return;
       this.#single = bitmap;
-      stage.refresh("base");
+      layers.refresh("base");
     } catch (problem) {
       this.#tell(problem, name);
     }
@@ -64,8 +64,8 @@ export class Backdrop {
 
   /** What is in view first, then the whole bag for the overview, then what lies beside the view. */
   #fetchTiles() {
-    const { wanted, beside } = tilesFor(this.#bag.tiles, this.board.view, this.#pixels);
-    this.#wanted = [...wanted, ...(this.board.overview.shown ? [[this.#bag.tiles.top, 0]] : []), ...beside];
+    const { wanted, beside } = tilesFor(this.#bag.tiles, this.editor.view, this.#pixels);
+    this.#wanted = [...wanted, ...(this.editor.overview.shown ? [[this.#bag.tiles.top, 0]] : []), ...beside];
     this.#pump();
   }
 
@@ -82,8 +82,8 @@ export class Backdrop {
     const of = this.#name;
     this.#onTheWay.add(name);
     try {
-      await this.board.server.tile(this.#bag.id, this.#bag.image, level, tile);
-      if (this.#isWanted(of)) this.board.stage.refresh("base");
+      await this.editor.api.tile(this.#bag.id, this.#bag.image, level, tile);
+      if (this.#isWanted(of)) this.editor.layers.refresh("base");
     } catch (problem) {
       this.#tell(problem, of);
     } finally {
@@ -93,19 +93,19 @@ export class Backdrop {
   }
 
   #isWanted(name) {
-    return this.#name === name && !this.board.lifetime.over;
+    return this.#name === name && !this.editor.disposables.over;
   }
 
   #tell(problem, name) {
     if (!this.#isWanted(name) || this.#failed) return;
     this.#failed = true;
-    this.board.notice.stay(problem.message, () => this.#again());
+    this.editor.notice.stay(problem.message, () => this.#again());
   }
 
   #again() {
-    this.board.notice.hide();
+    this.editor.notice.hide();
     this.#name = null;
-    this.show(this.board.bag);
-    this.board.stage.refresh("base");
+    this.show(this.editor.bag);
+    this.editor.layers.refresh("base");
   }
 }

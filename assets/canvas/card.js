@@ -1,7 +1,7 @@
 /** The card beside the pointer: what a segment is, and how sure the model is of its first labels. */
-import { BACKGROUND, standingOf } from "./acts.js";
 import { labelColour } from "./colours.js";
 import { element, replaceWhenNew } from "./dom.js";
+import { BACKGROUND, standingOf } from "./edits.js";
 
 const MOST_GUESSES = 4;
 const SAYS = {
@@ -14,8 +14,8 @@ const SAYS = {
 };
 
 export class Card {
-  constructor(stage) {
-    this.stage = stage;
+  constructor(layers) {
+    this.layers = layers;
     this.node = element("div", { class: "card", hidden: true, "aria-hidden": "true" });
   }
 
@@ -23,8 +23,8 @@ export class Card {
     this.node.hidden = false;
     const signature = JSON.stringify([bag.id, segment.id, segment.label, segment.accepted, segment.guesses]);
     replaceWhenNew(this.node, signature, () => this.#content(segment, bag));
-    const right = at.x + 18 + this.node.offsetWidth < this.stage.width;
-    const below = at.y + 14 + this.node.offsetHeight < this.stage.height;
+    const right = at.x + 18 + this.node.offsetWidth < this.layers.width;
+    const below = at.y + 14 + this.node.offsetHeight < this.layers.height;
     this.node.style.left = `${right ? at.x + 16 : Math.max(2, at.x - 14 - this.node.offsetWidth)}px`;
     this.node.style.top = `${below ? at.y + 12 : Math.max(2, at.y - 10 - this.node.offsetHeight)}px`;
   }

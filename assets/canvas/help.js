@@ -3,9 +3,9 @@ import { element } from "./dom.js";
 import { keysFor } from "./keys.js";
 
 export class Help {
-  constructor(lifetime) {
+  constructor(disposables) {
     this.node = element("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys" });
-    lifetime.listen(this.node, "click", () => this.hide());
+    disposables.listen(this.node, "click", () => this.hide());
   }
 
   toggle(mode, kind) {

@@ -1,20 +1,20 @@
 /** Which canvas of a page a key press goes to, and what it does there. */
 import { classForKey, isMeantForOthers, rowFor } from "./keys.js";
 
-const boards = []; // the canvases on the page, the one used last at the end
+const editors = []; // the canvases on the page, the one used last at the end
 const MAY_PASS = ["PageDown", "PageUp", "Home", "End"]; // these scroll the page where they move nothing here
 const LEAVING = 4000; // milliseconds after which a page that was to be left, but is still there, is used again
 
 export class Keyboard {
   #left = 0;
 
-  constructor(lifetime, board) {
-    this.board = board;
-    boards.push(board);
-    lifetime.atEnd(() => boards.splice(boards.indexOf(board), 1));
-    lifetime.listen(board.stage.node, "focus", () => this.#comeFirst());
-    lifetime.listen(document, "keydown", (event) => this.#press(event));
-    lifetime.listen(document, "click", (event) => this.#follow(event), { capture: true });
+  constructor(disposables, editor) {
+    this.editor = editor;
+    editors.push(editor);
+    disposables.atEnd(() => editors.splice(editors.indexOf(editor), 1));
+    disposables.listen(editor.layers.node, "focus", () => this.#comeFirst());
+    disposables.listen(document, "keydown", (event) => this.#press(event));
+    disposables.listen(document, "click", (event) => this.#follow(event), { capture: true });
   }
 
   /** Whoever clicked a link to another page types for that page, which may take a moment to come. */
@@ -25,45 +25,45 @@ export class Keyboard {
   }
 
   #comeFirst() {
-    boards.splice(boards.indexOf(this.board), 1);
-    boards.push(this.board);
+    editors.splice(editors.indexOf(this.editor), 1);
+    editors.push(this.editor);
   }
 
   #press(event) {
     if (event.defaultPrevented || !this.#isMine(event)) return;
     if (this.#handle(event)) {
-      this.board.card.hide();
+      this.editor.card.hide();
       event.preventDefault();
       event.stopPropagation();
     }
   }
 
   #isMine(event) {
-    const { board } = this;
-    if (board.bag === null || board.mode === "preview" || Date.now() - this.#left < LEAVING) return false;
-    const focused = boards.find((b) => b.stage.node.matches(":focus-within"));
-    if (focused) return focused === board && !isMeantForOthers(event, board.stage.node);
-    const latest = boards.filter((b) => b.mode !== "preview").at(-1);
-    return latest === board && !isMeantForOthers(event, board.stage.node) && !document.querySelector("[role=dialog]");
+    const { editor } = this;
+    if (editor.bag === null || editor.mode === "preview" || Date.now() - this.#left < LEAVING) return false;
+    const focused = editors.find((b) => b.layers.node.matches(":focus-within"));
+    if (focused) return focused === editor && !isMeantForOthers(event, editor.layers.node);
+    const latest = editors.filter((b) => b.mode !== "preview").at(-1);
+    return latest === editor && !isMeantForOthers(event, editor.layers.node) && !document.querySelector("[role=dialog]");
   }
 
   #handle(event) {
-    const { board } = this;
+    const { editor } = this;
     if (event.key === "Tab") return this.#tab(event);
-    const row = rowFor(event, board.mode, board.bag.kind);
+    const row = rowFor(event, editor.mode, editor.bag.kind);
     if (row?.run) {
-      return row.run(board) !== false || !MAY_PASS.includes(event.key);
+      return row.run(editor) !== false || !MAY_PASS.includes(event.key);
     }
-    const chosen = classForKey(event, [...board.bag.classes.values()]);
-    if (!chosen || !board.hands.mayEdit) return false;
-    if (board.mode === "tag") board.hands.toggleTag(chosen.id);
-    else board.hands.label(chosen.id);
+    const chosen = classForKey(event, [...editor.bag.classes.values()]);
+    if (!chosen || !editor.commands.mayEdit) return false;
+    if (editor.mode === "tag") editor.commands.toggleTag(chosen.id);
+    else editor.commands.label(chosen.id);
     return true;
   }
 
   /** Tab goes through the segments of a focused canvas and then on through the page. */
   #tab(event) {
-    const onStage = this.board.stage.node.matches(":focus");
-    return onStage && !event.ctrlKey && this.board.selection.step(event.shiftKey ? -1 : 1, { wrap: false });
+    const onStage = this.editor.layers.node.matches(":focus");
+    return onStage && !event.ctrlKey && this.editor.selection.step(event.shiftKey ? -1 : 1, { wrap: false });
   }
 }

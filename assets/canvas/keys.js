@@ -8,25 +8,25 @@ export const KEYS = [
   { group: "Segments", keys: ["ArrowRight", "ArrowDown"], shown: "→ ↓ Tab", says: "next segment", modes: ALL, run: (b) => b.selection.step(1) },
   { group: "Segments", keys: ["ArrowLeft", "ArrowUp"], shown: "← ↑ Shift+Tab", says: "previous segment", modes: ALL, run: (b) => b.selection.step(-1) },
   { group: "Labels", keys: [], shown: "1 – 9", says: "label with a class (or its own key)", modes: EDITING },
-  { group: "Labels", keys: ["0"], shown: "0", says: "background: none of the classes", modes: EDITING, run: (b) => b.hands.labelBackground() },
-  { group: "Labels", keys: ["/"], shown: "/", says: "find a class by typing", modes: EDITING, run: (b) => b.hands.find() },
-  { group: "Labels", keys: ["Backspace"], shown: "Backspace", says: "take the label back", modes: EDITING, run: (b) => b.hands.label(null) },
-  { group: "Labels", keys: ["Enter"], shown: "Enter", says: "accept, go to the next unchecked", modes: EDITING, run: (b) => b.hands.accept() },
-  { group: "Labels", keys: ["Enter"], shift: true, shown: "Shift+Enter", says: "accept the whole bag", modes: EDITING, run: (b) => b.hands.acceptBag() },
+  { group: "Labels", keys: ["0"], shown: "0", says: "background: none of the classes", modes: EDITING, run: (b) => b.commands.labelBackground() },
+  { group: "Labels", keys: ["/"], shown: "/", says: "find a class by typing", modes: EDITING, run: (b) => b.commands.find() },
+  { group: "Labels", keys: ["Backspace"], shown: "Backspace", says: "take the label back", modes: EDITING, run: (b) => b.commands.label(null) },
+  { group: "Labels", keys: ["Enter"], shown: "Enter", says: "accept, go to the next unchecked", modes: EDITING, run: (b) => b.commands.accept() },
+  { group: "Labels", keys: ["Enter"], shift: true, shown: "Shift+Enter", says: "accept the whole bag", modes: EDITING, run: (b) => b.commands.acceptBag() },
   { group: "Tags", keys: [], shown: "1 – 9", says: "tag on or off (or the class's own key)", modes: ["tag"] },
-  { group: "Tags", keys: ["/"], shown: "/", says: "find a tag by typing, or make a new one", modes: ["tag"], run: (b) => b.hands.find() },
-  { group: "Tags", keys: ["a"], shown: "A", says: "take the suggested tags", modes: ["tag"], run: (b) => b.hands.takeSuggestions() },
-  { group: "Tags", keys: ["0"], shown: "0", says: "nothing here, go to the next", modes: ["tag"], run: (b) => b.hands.nothingHere() },
-  { group: "Tags", keys: ["Enter"], shown: "Enter", says: "finish, go to the next", modes: ["tag"], run: (b) => b.hands.finish("absent") },
-  { group: "Tags", keys: ["u"], shown: "U", says: "finish, not sure about the rest", modes: ["tag"], run: (b) => b.hands.finish("unknown") },
+  { group: "Tags", keys: ["/"], shown: "/", says: "find a tag by typing, or make a new one", modes: ["tag"], run: (b) => b.commands.find() },
+  { group: "Tags", keys: ["a"], shown: "A", says: "take the suggested tags", modes: ["tag"], run: (b) => b.commands.takeSuggestions() },
+  { group: "Tags", keys: ["0"], shown: "0", says: "nothing here, go to the next", modes: ["tag"], run: (b) => b.commands.nothingHere() },
+  { group: "Tags", keys: ["Enter"], shown: "Enter", says: "finish, go to the next", modes: ["tag"], run: (b) => b.commands.finish("absent") },
+  { group: "Tags", keys: ["u"], shown: "U", says: "finish, not sure about the rest", modes: ["tag"], run: (b) => b.commands.finish("unknown") },
   { group: "Sound", keys: [" "], shown: "Space", says: "play the segment (or from the mark); stop", modes: ALL, sound: true, run: (b) => b.togglePlay() },
   { group: "Sound", keys: [" "], shift: true, shown: "Shift+Space", says: "play the segment's band only", modes: ALL, sound: true, run: (b) => b.togglePlay({ band: true }) },
   { group: "Sound", keys: ["l"], shown: "L", says: "loop on or off", modes: ALL, sound: true, run: (b) => b.toggleLoop() },
   { group: "Shapes", keys: ["d"], shown: "D", says: "draw a box, a lasso, or stop drawing", modes: EDITING, run: (b) => b.nextDrawTool() },
   { group: "Shapes", keys: ["e"], shown: "E", says: "draw the segment's outline anew", modes: EDITING, run: (b) => b.toggleTool("redraw") },
-  { group: "Shapes", keys: ["m"], shown: "M", says: "merge (Shift+click selects several)", modes: EDITING, run: (b) => b.hands.merge() },
+  { group: "Shapes", keys: ["m"], shown: "M", says: "merge (Shift+click selects several)", modes: EDITING, run: (b) => b.commands.merge() },
   { group: "Shapes", keys: ["s"], shown: "S", says: "split the segment along a drawn line", modes: EDITING, run: (b) => b.toggleTool("split") },
-  { group: "Shapes", keys: ["x", "Delete"], shown: "X", says: "delete", modes: EDITING, run: (b) => b.hands.remove() },
+  { group: "Shapes", keys: ["x", "Delete"], shown: "X", says: "delete", modes: EDITING, run: (b) => b.commands.remove() },
   { group: "Moving", keys: ["n"], shown: "N", says: "next bag", modes: ALL, run: (b) => b.goBy(1) },
   { group: "Moving", keys: ["p"], shown: "P", says: "previous bag", modes: ALL, run: (b) => b.goBy(-1) },
   { group: "Moving", keys: ["+", "="], shown: "+", says: "zoom in (or turn the wheel)", modes: ALL, run: (b) => b.navigation.zoom(1.5) },
@@ -36,8 +36,8 @@ export const KEYS = [
   { group: "Moving", keys: ["Home"], shown: "Home", says: "beginning of the bag", modes: ALL, run: (b) => b.navigation.goToEnd(-1) },
   { group: "Moving", keys: ["End"], shown: "End", says: "end of the bag", modes: ALL, run: (b) => b.navigation.goToEnd(1) },
   { group: "Moving", keys: ["Home"], shift: true, shown: "Shift+Home", says: "see all (or double click)", modes: ALL, run: (b) => b.navigation.seeAll() },
-  { group: "History", keys: ["z"], ctrl: true, shown: "Ctrl+Z", says: "undo", modes: [...EDITING, "tag"], run: (b) => b.hands.undo() },
-  { group: "History", keys: ["z"], ctrl: true, shift: true, shown: "Ctrl+Shift+Z", says: "redo", modes: [...EDITING, "tag"], run: (b) => b.hands.redo() },
+  { group: "History", keys: ["z"], ctrl: true, shown: "Ctrl+Z", says: "undo", modes: [...EDITING, "tag"], run: (b) => b.commands.undo() },
+  { group: "History", keys: ["z"], ctrl: true, shift: true, shown: "Ctrl+Shift+Z", says: "redo", modes: [...EDITING, "tag"], run: (b) => b.commands.redo() },
   { group: "History", keys: ["?"], shown: "?", says: "this list", modes: ALL, run: (b) => b.toggleHelp() },
 ];
 
@@ -51,9 +51,9 @@ const PRESSING = "button, a[href], summary, input, [role=button], [role=tab], [r
 const WALKING = "input, [role=tab], [role=tablist], [role=option], [role=radio], [role=radiogroup], [role=menu]";
 
 /** Is the key meant for a field or a button of the page rather than for the canvas? */
-export function isMeantForOthers(event, stage) {
+export function isMeantForOthers(event, layers) {
   const [target] = event.composedPath();
-  if (!(target instanceof Element) || target === stage) return false;
+  if (!(target instanceof Element) || target === layers) return false;
   if (target.closest(TYPING)) return true;
   if (event.key.startsWith("Arrow")) return Boolean(target.closest(WALKING));
   return (event.key === " " || event.key === "Enter") && Boolean(target.closest(PRESSING));

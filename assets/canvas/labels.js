@@ -3,27 +3,27 @@
  * beside the call and cover nothing of it; in a picture, whose segments touch, in the middle of their segment.
  */
 import { inkOn } from "./colours.js";
-import { heartOf } from "./heart.js";
+import { labelAnchor } from "./label_anchor.js";
 import { pixelBox } from "./paint.js";
 
 const FONT = 11;
 const LONGEST = 24;
 
 /** Where the names go: a list of boxes with the text and the look of their segment. */
-export function placeLabels(ctx, view, looks, classes, theme, crowded) {
+export function placeLabels(ctx, view, styles, classes, theme, crowded) {
   const placed = [];
   ctx.font = `600 ${FONT}px ${theme.font}`;
-  for (const look of looks) {
-    const name = classes.get(look.label)?.name;
-    if (!name || look.standing === "background") continue;
-    const spot = roomFor(ctx, view, look, shorten(name), crowded, placed);
+  for (const style of styles) {
+    const name = classes.get(style.label)?.name;
+    if (!name || style.standing === "background") continue;
+    const spot = roomFor(ctx, view, style, shorten(name), crowded, placed);
     if (spot) placed.push(spot);
   }
   return placed;
 }
 
 export function paintLabel(ctx, spot, theme) {
-  const { colour, standing, sure } = spot.look;
+  const { colour, standing, sure } = spot.style;
   const firm = standing === "accepted" || standing === "corrected";
   ctx.font = `600 ${FONT}px ${theme.font}`;
   ctx.textBaseline = "middle";
@@ -38,15 +38,15 @@ export function paintLabel(ctx, spot, theme) {
   ctx.fillText(spot.text, spot.left + 5, (spot.top + spot.bottom) / 2 + 0.5);
 }
 
-function roomFor(ctx, view, look, text, crowded, placed) {
-  const box = pixelBox(look.segment.shape.box, view);
+function roomFor(ctx, view, style, text, crowded, placed) {
+  const box = pixelBox(style.segment.shape.box, view);
   const width = Math.ceil(ctx.measureText(text).width) + 10;
   if (crowded && box.right - box.left < width) return null;
   const { plot } = view;
   const height = FONT + 6;
   for (const { left: wished, top } of view.kind === "picture" ? inTheMiddle() : besideIt()) {
     const left = Math.min(Math.max(wished, plot.x + 1), plot.x + plot.width - width - 1);
-    const spot = { left, right: left + width, top, bottom: top + height, text, look };
+    const spot = { left, right: left + width, top, bottom: top + height, text, style };
     const inside = top >= plot.y && spot.bottom <= plot.y + plot.height;
     if (inside && !placed.some((other) => touches(other, spot))) return spot;
   }
@@ -58,7 +58,7 @@ function roomFor(ctx, view, look, text, crowded, placed) {
 
   function inTheMiddle() {
     if (box.bottom - box.top < height || box.right - box.left < width / 2) return [];
-    const { u, v } = heartOf(look.segment.shape);
+    const { u, v } = labelAnchor(style.segment.shape);
     const { x, y } = view.pixelAt(u, v);
     return [{ left: x - width / 2, top: y - height / 2 }];
   }

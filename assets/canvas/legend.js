@@ -1,21 +1,21 @@
 /** The classes under the canvas: a click labels the selected segments, or tags the bag. */
-import { BACKGROUND, confidenceOf, labelOf } from "./acts.js";
 import { percent } from "./card.js";
 import { QUIET } from "./colours.js";
 import { element, replaceWhenNew } from "./dom.js";
+import { BACKGROUND, confidenceOf, labelOf } from "./edits.js";
 
 const MOST_OTHERS = 12;
 const NONE = { id: BACKGROUND, name: "background", colour: QUIET, key: "0", tag: 0, count: 0, suggested: null, chosen: false };
 
 export class Legend {
-  constructor(lifetime, board) {
-    this.board = board;
+  constructor(disposables, editor) {
+    this.editor = editor;
     this.node = element("div", { class: "legend", role: "group", "aria-label": "Classes" });
-    lifetime.listen(this.node, "click", (event) => this.#click(event));
+    disposables.listen(this.node, "click", (event) => this.#click(event));
   }
 
   update() {
-    const { bag, mode } = this.board;
+    const { bag, mode } = this.editor;
     this.node.hidden = bag === null || ["preview", "view"].includes(mode);
     if (this.node.hidden) return;
     const rows = this.#rows();
@@ -24,10 +24,10 @@ export class Legend {
 
   /** The bag's tags, what is seen in it and what is suggested; then classes that have a key. */
   #rows() {
-    const { bag, mode } = this.board;
+    const { bag, mode } = this.editor;
     const counts = countLabels(bag);
     const suggested = new Map(mode === "tag" ? bag.suggestions : []);
-    const [current] = this.board.selection.segments;
+    const [current] = this.editor.selection.segments;
     const chosen = current ? labelOf(current) : null;
     const rows = [...bag.classes.values()].map((c) => ({
       id: c.id,
@@ -46,12 +46,12 @@ export class Legend {
 
   #chips(rows) {
     const find = element("button", { type: "button", class: "chip find", "data-find": "yes", title: "Find a class by typing (/)" }, "find…", element("kbd", {}, "/"));
-    const background = this.board.mode === "tag" ? [] : [this.#chip(NONE)];
+    const background = this.editor.mode === "tag" ? [] : [this.#chip(NONE)];
     return [...rows.map((row) => this.#chip(row)), ...background, find];
   }
 
   #chip(row) {
-    const tagging = this.board.mode === "tag";
+    const tagging = this.editor.mode === "tag";
     const chip = element("button", { type: "button", class: "chip", "data-class": String(row.id), title: this.#says(row) });
     chip.classList.toggle("tagged", row.tag === 1);
     chip.classList.toggle("suggested", row.suggested !== null && row.suggested >= 0.2);
@@ -65,18 +65,18 @@ export class Legend {
   }
 
   #says(row) {
-    if (this.board.mode === "tag") return `${row.name}: ${row.tag === 1 ? "tagged" : "not tagged"}`;
+    if (this.editor.mode === "tag") return `${row.name}: ${row.tag === 1 ? "tagged" : "not tagged"}`;
     return `Label the selected segments ${row.name}${row.tag === 1 ? " (tagged in this bag)" : ""}`;
   }
 
   #click(event) {
     const chip = event.target.closest("button");
     if (!chip) return;
-    const { hands, mode, stage } = this.board;
-    if (chip.dataset.find) hands.find();
-    else if (mode === "tag") hands.toggleTag(Number(chip.dataset.class));
-    else hands.label(Number(chip.dataset.class));
-    if (!chip.dataset.find) stage.node.focus({ preventScroll: true });
+    const { commands, mode, layers } = this.editor;
+    if (chip.dataset.find) commands.find();
+    else if (mode === "tag") commands.toggleTag(Number(chip.dataset.class));
+    else commands.label(Number(chip.dataset.class));
+    if (!chip.dataset.find) layers.node.focus({ preventScroll: true });
   }
 }
 

@@ -6,34 +6,34 @@ const REMEMBERED_BAGS = 50;
 const PAGE = 0.9; // of the view: what was at the edge stays visible
 
 export class Navigation {
-  constructor(board) {
-    this.board = board;
+  constructor(editor) {
+    this.editor = editor;
   }
 
   get view() {
-    return this.board.view;
+    return this.editor.view;
   }
 
   /** Lay the plot into the stage. */
   fit() {
-    const { stage } = this.board;
+    const { layers } = this.editor;
     const margins = marginsFor(this.view.kind);
-    const width = Math.max(10, stage.width - margins.left - margins.right);
-    const height = Math.max(10, stage.height - margins.top - margins.bottom);
+    const width = Math.max(10, layers.width - margins.left - margins.right);
+    const height = Math.max(10, layers.height - margins.top - margins.bottom);
     this.view.fit({ x: margins.left, y: margins.top, width, height });
-    stage.node.classList.toggle("zoomed", this.view.zoomedIn);
+    layers.node.classList.toggle("zoomed", this.view.zoomedIn);
   }
 
   /** The view has moved: repaint. */
   moved() {
-    this.board.card.hide();
-    this.board.stage.node.classList.toggle("zoomed", this.view.zoomedIn);
-    this.board.stage.refresh();
+    this.editor.card.hide();
+    this.editor.layers.node.classList.toggle("zoomed", this.view.zoomedIn);
+    this.editor.layers.refresh();
   }
 
   zoom(factor) {
     const { x, y, width, height } = this.view.plot;
-    const [segment] = this.board.selection.segments;
+    const [segment] = this.editor.selection.segments;
     const box = segment?.shape.box;
     const onScreen = box && box.u1 >= this.view.window.u0 && box.u0 <= this.view.window.u1;
     const at = onScreen ? this.view.pixelAt((box.u0 + box.u1) / 2, (box.v0 + box.v1) / 2) : { x: x + width / 2, y: y + height / 2 };
@@ -84,13 +84,13 @@ export class Navigation {
 
   /** Select a segment of the bag on screen, fetching it first where it lies outside what is loaded. */
   async goToSegment(id) {
-    const { board } = this;
-    const { bag, keeper, selection } = board;
+    const { editor } = this;
+    const { bag, bagSync, selection } = editor;
     if (bag.range && (!selection.find(id) || bag.range.detail === "none")) {
       const opening = bag.opening[1] - bag.opening[0];
       const { u0, u1 } = this.view.window;
       const crowded = bag.range.detail === "none" && u1 - u0 > opening;
-      if (!(await keeper.bring(id, crowded ? opening : u1 - u0)) || board.bag.id !== bag.id) return false;
+      if (!(await bagSync.bring(id, crowded ? opening : u1 - u0)) || editor.bag.id !== bag.id) return false;
       if (crowded) this.view.span(opening);
     }
     if (!selection.find(id)) return false;
@@ -101,14 +101,14 @@ export class Navigation {
   // the view of each bag
 
   get #key() {
-    const { bag, data, mode } = this.board;
+    const { bag, data, mode } = this.editor;
     return `${data.project}/${bag.id}/${mode}`;
   }
 
   remember() {
-    if (this.board.bag === null) return;
+    if (this.editor.bag === null) return;
     remembered.delete(this.#key);
-    remembered.set(this.#key, { window: this.view.remember(), selected: this.board.selection.ids });
+    remembered.set(this.#key, { window: this.view.remember(), selected: this.editor.selection.ids });
     if (remembered.size > REMEMBERED_BAGS) remembered.delete(remembered.keys().next().value);
   }
 

@@ -6,9 +6,9 @@ const SHOWN_FOR = 7000;
 export class Notice {
   #timer = null;
 
-  constructor(lifetime) {
+  constructor(disposables) {
     this.node = element("div", { class: "notice", hidden: true, role: "alert" });
-    lifetime.atEnd(() => clearTimeout(this.#timer));
+    disposables.atEnd(() => clearTimeout(this.#timer));
   }
 
   say(sentence) {

@@ -10,8 +10,8 @@
  * growing pauses. An edit that the server fails at by a fault of its own is tried a few times, one that it cannot read
  * once; then that edit and what depends on it is set aside: kept, shown, and the others go on.
  */
+import { ApiError } from "./api.js";
 import { dependentEdits } from "./dependent_edits.js";
-import { Refused } from "./server.js";
 
 const MOST_AT_ONCE = 50;
 const MOST_BYTES = 48_000; // a browser lets 64 kB of requests outlive their page
@@ -23,15 +23,15 @@ const AWAY = [502, 503, 504];
 const outboxes = new Map();
 
 /** The one outbox a project has in this page load; it goes on sending while no canvas is shown. */
-export function outboxFor(project, server) {
+export function outboxFor(project, api) {
   if (!outboxes.has(project)) outboxes.set(project, new Outbox(project));
   const outbox = outboxes.get(project);
-  outbox.sendThrough(server);
+  outbox.sendThrough(api);
   return outbox;
 }
 
 export class Outbox extends EventTarget {
-  #server = null;
+  #api = null;
   #sending = false;
   #timer = null;
   #wait = FIRST_WAIT;
@@ -53,8 +53,8 @@ export class Outbox extends EventTarget {
   }
 
   /** A page run brought a way in: whatever waited for one may go. */
-  sendThrough(server) {
-    this.#server = server;
+  sendThrough(api) {
+    this.#api = api;
     if (this.#turnedAway) {
       this.#turnedAway = false;
       this.#wait = FIRST_WAIT;
@@ -97,7 +97,7 @@ export class Outbox extends EventTarget {
     const batch = this.#nextBatch();
     this.#sending = true;
     try {
-      this.#settle(batch, await this.#server.post(batch));
+      this.#settle(batch, await this.#api.post(batch));
     } catch (problem) {
       this.#putOff(problem, batch);
     } finally {
@@ -135,10 +135,10 @@ export class Outbox extends EventTarget {
   }
 
   #putOff(problem, batch) {
-    const status = problem instanceof Refused ? problem.status : null;
+    const status = problem instanceof ApiError ? problem.status : null;
     const unreadable = UNREADABLE.includes(status);
     const fault = status >= 500 && !AWAY.includes(status);
-    if (problem instanceof Refused && problem.stranger) this.#turnedAway = true;
+    if (problem instanceof ApiError && problem.stranger) this.#turnedAway = true;
     else if ((unreadable || fault) && batch.length > 1) this.#oneByOne = true;
     else if (unreadable) this.#setAside(batch[0], problem.message);
     else if (fault) this.#fail(batch[0], problem.message);

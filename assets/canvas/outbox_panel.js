@@ -3,13 +3,13 @@ import { nameOf } from "./card.js";
 import { element, replaceWhenNew } from "./dom.js";
 
 export class OutboxPanel {
-  constructor(board) {
-    this.board = board;
+  constructor(editor) {
+    this.editor = editor;
     this.node = element("div", { class: "outbox", role: "status", hidden: true });
   }
 
   update() {
-    const { outbox } = this.board;
+    const { outbox } = this.editor;
     const waiting = waitingSentences(outbox);
     const texts = outbox.aside.map((item) => `${this.#describe(item)} ${item.sentence}`);
     this.node.hidden = waiting.length + texts.length === 0;
@@ -20,20 +20,20 @@ export class OutboxPanel {
   }
 
   #row(item, text) {
-    const { outbox } = this.board;
+    const { outbox } = this.editor;
     const button = (name, act) => element("button", { type: "button", onclick: act }, name);
     const again = button("Try again", () => {
       outbox.tryAgain(item);
-      this.board.keeper.compose();
+      this.editor.bagSync.compose();
     });
     return element("div", {}, element("span", {}, text), again, button("Discard", () => outbox.discard(item)));
   }
 
   #describe({ edits }) {
     const [first] = edits;
-    const known = this.board.server.knownBag(first.bag);
+    const known = this.editor.api.knownBag(first.bag);
     const more = edits.length > 1 ? `, and ${count(edits.length - 1, "edit")} that need${edits.length === 2 ? "s" : ""} it` : "";
-    return `Not stored: ${wordsFor(first.act, this.board.bag)} in ${known?.name ?? `bag ${first.bag}`}${more}.`;
+    return `Not stored: ${wordsFor(first.act, this.editor.bag)} in ${known?.name ?? `bag ${first.bag}`}${more}.`;
   }
 }
 

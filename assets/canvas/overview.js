@@ -4,25 +4,25 @@ import { element } from "./dom.js";
 export class Overview {
   #dragging = false;
 
-  constructor(lifetime, board) {
-    this.board = board;
+  constructor(disposables, editor) {
+    this.editor = editor;
     this.canvas = element("canvas", { class: "strip" });
     this.node = element("div", { class: "overview", hidden: true, title: "The whole recording: click or drag to go there" }, this.canvas);
-    lifetime.listen(this.node, "pointerdown", (event) => this.#down(event));
-    lifetime.listen(this.node, "pointermove", (event) => this.#dragging && this.#go(event));
-    for (const end of ["pointerup", "pointercancel"]) lifetime.listen(this.node, end, () => (this.#dragging = false));
+    disposables.listen(this.node, "pointerdown", (event) => this.#down(event));
+    disposables.listen(this.node, "pointermove", (event) => this.#dragging && this.#go(event));
+    for (const end of ["pointerup", "pointercancel"]) disposables.listen(this.node, end, () => (this.#dragging = false));
   }
 
   /** Only a recording that is not opened as a whole has an overview. */
   get shown() {
-    return Boolean(this.board.bag?.opening && this.board.bag.tiles);
+    return Boolean(this.editor.bag?.opening && this.editor.bag.tiles);
   }
 
   paint() {
     this.node.hidden = !this.shown;
     if (!this.shown) return;
-    const { bag, backdrop, stage, theme, view } = this.board;
-    const ratio = stage.ratio || 1;
+    const { bag, backdrop, layers, theme, view } = this.editor;
+    const ratio = layers.ratio || 1;
     const { x, width } = view.plot;
     const height = this.canvas.clientHeight || 30;
     Object.assign(this.canvas.style, { marginLeft: `${x}px`, width: `${width}px` });
@@ -61,7 +61,7 @@ export class Overview {
 
   #go(event) {
     const box = this.canvas.getBoundingClientRect();
-    this.board.navigation.centreOn(((event.clientX - box.left) / box.width) * this.board.view.whole.u1);
+    this.editor.navigation.centreOn(((event.clientX - box.left) / box.width) * this.editor.view.whole.u1);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Painting on the canvas: the picture, what is hovered, selected or being drawn, and the place in the sound. */
-import { labelOf } from "./acts.js";
 import { labelColour } from "./colours.js";
+import { labelOf } from "./edits.js";
 
 export function paintImage(ctx, view, image) {
   const { u0, u1, v0, v1 } = view.whole;

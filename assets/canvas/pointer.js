@@ -11,38 +11,38 @@ export class Pointer {
   #press = null;
   #lastTap = { time: 0, x: 0, y: 0 };
 
-  constructor(lifetime, stage, board) {
-    this.stage = stage;
-    this.board = board;
-    const node = stage.node;
-    lifetime.listen(node, "pointerdown", (event) => this.#down(event));
-    lifetime.listen(node, "pointermove", (event) => this.#move(event));
-    lifetime.listen(node, "pointerup", (event) => this.#up(event));
-    lifetime.listen(node, "pointercancel", (event) => this.#cancel(event));
-    lifetime.listen(node, "pointerleave", () => board.hoverAt(null));
-    lifetime.listen(node, "wheel", (event) => this.#wheel(event), { passive: false });
-    lifetime.listen(node, "contextmenu", (event) => event.preventDefault());
+  constructor(disposables, layers, editor) {
+    this.layers = layers;
+    this.editor = editor;
+    const node = layers.node;
+    disposables.listen(node, "pointerdown", (event) => this.#down(event));
+    disposables.listen(node, "pointermove", (event) => this.#move(event));
+    disposables.listen(node, "pointerup", (event) => this.#up(event));
+    disposables.listen(node, "pointercancel", (event) => this.#cancel(event));
+    disposables.listen(node, "pointerleave", () => editor.hoverAt(null));
+    disposables.listen(node, "wheel", (event) => this.#wheel(event), { passive: false });
+    disposables.listen(node, "contextmenu", (event) => event.preventDefault());
   }
 
   #down(event) {
     if (event.button > 1 || event.target.closest(".card, .finder, .help, .notice")) return;
-    this.stage.node.focus({ preventScroll: true });
+    this.layers.node.focus({ preventScroll: true });
     if (event.button === 1) event.preventDefault();
-    this.stage.node.setPointerCapture(event.pointerId);
-    const at = this.stage.pointOf(event);
+    this.layers.node.setPointerCapture(event.pointerId);
+    const at = this.layers.pointOf(event);
     this.#pressed.set(event.pointerId, at);
     if (this.#pressed.size === 2) this.#startPinch();
     else if (this.#pressed.size === 1) this.#startPress(event, at);
   }
 
   #startPress(event, at) {
-    const draws = this.board.tool !== "select" && event.button === 0 && this.board.view.contains(at.x, at.y);
+    const draws = this.editor.tool !== "select" && event.button === 0 && this.editor.view.contains(at.x, at.y);
     this.#press = { from: at, last: at, moved: false, draws, finger: event.pointerType === "touch", points: [at] };
   }
 
   #startPinch() {
-    this.#press = { pinch: true, from: this.#spread(), window: this.board.view.remember() };
-    this.board.setDraft(null);
+    this.#press = { pinch: true, from: this.#spread(), window: this.editor.view.remember() };
+    this.editor.setDraft(null);
   }
 
   #spread() {
@@ -51,9 +51,9 @@ export class Pointer {
   }
 
   #move(event) {
-    const at = this.stage.pointOf(event);
+    const at = this.layers.pointOf(event);
     if (!this.#pressed.has(event.pointerId)) {
-      if (event.pointerType !== "touch") this.board.hoverAt(at);
+      if (event.pointerType !== "touch") this.editor.hoverAt(at);
       return;
     }
     this.#pressed.set(event.pointerId, at);
@@ -66,10 +66,10 @@ export class Pointer {
     const { from, window } = this.#press;
     const now = this.#spread();
     const factor = now.distance / from.distance;
-    this.board.view.recall(window);
-    this.board.view.zoomAbout(from.x, from.y, factor, factor);
-    this.board.view.panBy(now.x - from.x, now.y - from.y);
-    this.board.navigation.moved();
+    this.editor.view.recall(window);
+    this.editor.view.zoomAbout(from.x, from.y, factor, factor);
+    this.editor.view.panBy(now.x - from.x, now.y - from.y);
+    this.editor.navigation.moved();
   }
 
   #drag(event, at) {
@@ -79,27 +79,27 @@ export class Pointer {
     press.moved = true;
     if (press.draws) {
       const passed = event.getCoalescedEvents?.() ?? [];
-      press.points.push(...(passed.length ? passed.map((e) => this.stage.pointOf(e)) : [at]));
-      this.board.setDraft(this.#draft(press, at));
+      press.points.push(...(passed.length ? passed.map((e) => this.layers.pointOf(e)) : [at]));
+      this.editor.setDraft(this.#draft(press, at));
     } else {
-      this.board.view.panBy(at.x - press.last.x, at.y - press.last.y);
-      this.board.navigation.moved();
+      this.editor.view.panBy(at.x - press.last.x, at.y - press.last.y);
+      this.editor.navigation.moved();
     }
     press.last = at;
-    this.board.hoverAt(null, at);
+    this.editor.hoverAt(null, at);
   }
 
   /** What is being drawn, in pixels: a box from corner to corner, a straight cut, or the way the hand went. */
   #draft({ from, points }, at) {
-    if (this.board.tool === "box") {
+    if (this.editor.tool === "box") {
       return [from, { x: at.x, y: from.y }, at, { x: from.x, y: at.y }];
     }
-    return this.board.tool === "split" ? simplify(points, 2) : points;
+    return this.editor.tool === "split" ? simplify(points, 2) : points;
   }
 
   #up(event) {
     const press = this.#press;
-    const at = this.stage.pointOf(event);
+    const at = this.layers.pointOf(event);
     this.#release(event);
     if (!press || press.pinch) return;
     if (press.moved && press.draws) this.#finishDraft(press, at);
@@ -108,21 +108,21 @@ export class Pointer {
 
   #finishDraft(press, at) {
     const draft = this.#draft(press, at);
-    const points = this.board.tool === "box" ? draft : simplify(draft, 1);
-    this.board.setDraft(null);
-    this.board.drawn(points);
+    const points = this.editor.tool === "box" ? draft : simplify(draft, 1);
+    this.editor.setDraft(null);
+    this.editor.drawn(points);
   }
 
   #click(event, at) {
     const twice = event.timeStamp - this.#lastTap.time < DOUBLE && Math.hypot(at.x - this.#lastTap.x, at.y - this.#lastTap.y) < 12;
     this.#lastTap = { time: twice ? 0 : event.timeStamp, ...at };
-    if (twice) this.board.navigation.seeAll();
-    else if (event.button === 0) this.board.clickAt(at, event.shiftKey || event.ctrlKey || event.metaKey);
+    if (twice) this.editor.navigation.seeAll();
+    else if (event.button === 0) this.editor.clickAt(at, event.shiftKey || event.ctrlKey || event.metaKey);
   }
 
   #cancel(event) {
     this.#release(event);
-    this.board.setDraft(null);
+    this.editor.setDraft(null);
   }
 
   #release(event) {
@@ -131,8 +131,8 @@ export class Pointer {
   }
 
   #wheel(event) {
-    const { view } = this.board;
-    const at = this.stage.pointOf(event);
+    const { view } = this.editor;
+    const at = this.layers.pointOf(event);
     const pixels = event.deltaMode === 1 ? 16 : 1;
     if (event.shiftKey && !event.ctrlKey) {
       view.panBy(-(event.deltaX || event.deltaY) * pixels, 0);
@@ -141,12 +141,12 @@ export class Pointer {
       this.#zoomBy(at, Math.exp(-event.deltaY * pixels * WHEEL_STEP * (event.ctrlKey ? 4 : 1)), event.ctrlKey);
     }
     event.preventDefault();
-    this.board.navigation.moved();
+    this.editor.navigation.moved();
   }
 
   /** A wheel stretches a sound in time (in frequency over the frequency axis, both with Ctrl), a picture both ways. */
   #zoomBy(at, factor, both) {
-    const { view } = this.board;
+    const { view } = this.editor;
     const { plot } = view;
     const x = Math.min(Math.max(at.x, plot.x), plot.x + plot.width);
     const y = Math.min(Math.max(at.y, plot.y), plot.y + plot.height);

@@ -3,8 +3,8 @@
  * among hundreds of segments.
  */
 import { placeLabels, paintLabel } from "./labels.js";
-import { lookOf, paintBadge, paintOutline } from "./looks.js";
 import { clipToPlot, domMatrix, pixelBox, pixelPath } from "./paint.js";
+import { styleOf, paintBadge, paintOutline } from "./segment_style.js";
 
 const CROWD = 80; // from here on, guesses have no dark rim, and names only where they fit
 const RIM = 12; // pixels around a segment that its line and badge may cover
@@ -28,19 +28,19 @@ export class Scene {
   #compose(ctx, view, bag, theme, quiet, size) {
     const seen = bag.segments.filter((segment) => onScreen(segment.shape.box, view));
     seen.sort((a, b) => b.shape.area - a.shape.area || a.shape.serial - b.shape.serial);
-    const looks = seen.map((segment) => lookOf(segment, bag.classes, quiet));
-    const crowded = looks.length > CROWD;
-    const labels = quiet ? [] : placeLabels(ctx, view, looks, bag.classes, theme, crowded);
+    const styles = seen.map((segment) => styleOf(segment, bag.classes, quiet));
+    const crowded = styles.length > CROWD;
+    const labels = quiet ? [] : placeLabels(ctx, view, styles, bag.classes, theme, crowded);
     const key = JSON.stringify([view.matrix, view.plot, size, theme.font, crowded, quiet]);
-    return { key, looks, labels, crowded, quiet, parts: partsOf(looks, labels, view) };
+    return { key, styles, labels, crowded, quiet, parts: partsOf(styles, labels, view) };
   }
 
-  #draw(ctx, view, { looks, labels, crowded, quiet }, theme, area) {
+  #draw(ctx, view, { styles, labels, crowded, quiet }, theme, area) {
     const matrix = domMatrix(view);
-    const here = looks.filter((look) => meet(inflated(pixelBox(look.segment.shape.box, view)), area));
-    for (const look of here) paintOutline(ctx, pixelPath(look.segment.shape, matrix), look, crowded);
+    const here = styles.filter((style) => meet(inflated(pixelBox(style.segment.shape.box, view)), area));
+    for (const style of here) paintOutline(ctx, pixelPath(style.segment.shape, matrix), style, crowded);
     if (quiet) return;
-    for (const look of here) paintBadge(ctx, view, look);
+    for (const style of here) paintBadge(ctx, view, style);
     for (const spot of labels) if (meet(spot, area)) paintLabel(ctx, spot, theme);
   }
 }
@@ -48,16 +48,16 @@ export class Scene {
 const EVERYTHING = { left: -1, top: -1, right: 1e5, bottom: 1e5 };
 
 /** Everything on the layer by name, with what it looks like and the box it covers. */
-function partsOf(looks, labels, view) {
+function partsOf(styles, labels, view) {
   const parts = new Map();
-  for (const look of looks) {
-    const sign = `${look.segment.shape.serial} ${look.standing} ${look.colour} ${look.sure.toFixed(2)}`;
-    parts.set(look.segment.shape.serial, { sign, box: inflated(pixelBox(look.segment.shape.box, view)) });
+  for (const style of styles) {
+    const sign = `${style.segment.shape.serial} ${style.standing} ${style.colour} ${style.sure.toFixed(2)}`;
+    parts.set(style.segment.shape.serial, { sign, box: inflated(pixelBox(style.segment.shape.box, view)) });
   }
   for (const spot of labels) {
-    const { colour, standing, sure } = spot.look;
+    const { colour, standing, sure } = spot.style;
     const sign = `${spot.left} ${spot.top} ${spot.text} ${colour} ${standing} ${sure.toFixed(2)}`;
-    parts.set(`label ${spot.look.segment.shape.serial}`, { sign, box: spot });
+    parts.set(`label ${spot.style.segment.shape.serial}`, { sign, box: spot });
   }
   return parts;
 }

@@ -11,8 +11,8 @@ const MOST_TRIES = 20; // segments that were checked here but not yet on the ser
 export class Selection {
   #asking = false;
   #last = null; // the segment known to be the last of its bag, in the direction stepped
-  constructor(board) {
-    this.board = board;
+  constructor(editor) {
+    this.editor = editor;
     this.ids = [];
   }
 
@@ -21,12 +21,12 @@ export class Selection {
   }
 
   find(id) {
-    return this.board.bag?.segments.find((segment) => segment.id === id) ?? null;
+    return this.editor.bag?.segments.find((segment) => segment.id === id) ?? null;
   }
 
   select(ids) {
     this.ids = ids;
-    this.board.selectionChanged();
+    this.editor.selectionChanged();
   }
 
   /** Add a segment to the selection, or take it out. */
@@ -42,7 +42,7 @@ export class Selection {
 
   /** The segment at a pixel, or null. */
   idAt(at) {
-    const { bag, view } = this.board;
+    const { bag, view } = this.editor;
     if (!at || !bag || !view.contains(at.x, at.y)) return null;
     const { u, v } = view.planeAt(at.x, at.y);
     const { a, d } = view.matrix;
@@ -52,7 +52,7 @@ export class Selection {
   /** Select the next or previous segment; false at the end where that is not wanted to go round. */
   step(by, { wrap = true } = {}) {
     const order = this.#inOrder();
-    if (this.board.bag?.range) return this.#stepFar(order, by, wrap);
+    if (this.editor.bag?.range) return this.#stepFar(order, by, wrap);
     if (order.length === 0) return false;
     const now = order.findIndex((s) => s.id === this.ids.at(-1));
     const next = now < 0 ? (by > 0 ? 0 : order.length - 1) : now + by;
@@ -63,7 +63,7 @@ export class Selection {
 
   /** A step where only some segments are here; without a selection in view it begins at the edge of the view. */
   #stepFar(order, by, wrap) {
-    const { from, to } = this.board.navigation.range;
+    const { from, to } = this.editor.navigation.range;
     const current = this.ids.at(-1);
     const now = order.findIndex((s) => s.id === current && !(s.edges?.[1] < from || s.edges?.[0] > to));
     const inView = by > 0 ? order.find((s) => s.edges?.[0] >= from) : order.findLast((s) => s.edges?.[0] <= to);
@@ -76,7 +76,7 @@ export class Selection {
 
   /** Are all segments that begin between the loaded range's start and this one here? */
   #isLoaded({ edges }) {
-    const { from, to, detail } = this.board.bag.range;
+    const { from, to, detail } = this.editor.bag.range;
     return !edges || (detail !== "none" && edges[0] >= from && edges[0] <= to);
   }
 
@@ -88,15 +88,15 @@ export class Selection {
   async #askFor(query) {
     if (this.#asking) return true;
     this.#asking = true;
-    const { board } = this;
-    const bag = board.bag.id;
+    const { editor } = this;
+    const bag = editor.bag.id;
     try {
-      const found = await board.server.nextSegment(bag, query);
-      if (board.bag.id !== bag) return true;
+      const found = await editor.api.nextSegment(bag, query);
+      if (editor.bag.id !== bag) return true;
       if (found === null) this.#last = `${query.after}/${query.step}`;
-      return found !== null && (await board.navigation.goToSegment(found));
+      return found !== null && (await editor.navigation.goToSegment(found));
     } catch (problem) {
-      board.notice.say(problem.message);
+      editor.notice.say(problem.message);
       return true;
     } finally {
       this.#asking = false;
@@ -104,20 +104,20 @@ export class Selection {
   }
 
   async #askForUnchecked() {
-    const bag = this.board.bag.id;
+    const bag = this.editor.bag.id;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const origin = this.#origin(this.ids.at(-1), this.board.navigation.range.from);
+      const origin = this.#origin(this.ids.at(-1), this.editor.navigation.range.from);
       if (!(await this.#askFor({ step: 1, unchecked: 1, ...origin }))) break;
-      if (this.board.bag.id !== bag || this.segments.some((s) => s.label === null)) return;
+      if (this.editor.bag.id !== bag || this.segments.some((s) => s.label === null)) return;
     }
-    this.board.sayAllChecked();
+    this.editor.sayAllChecked();
   }
 
   /** Select the next segment that nobody has checked; false when there is none. */
   stepToUnchecked() {
     const order = this.#inOrder();
     const now = order.findIndex((s) => s.id === this.ids.at(-1));
-    if (this.board.bag?.range) {
+    if (this.editor.bag?.range) {
       const near = order.slice(now + 1).find((s) => s.label === null);
       if (near && now >= 0 && this.#isLoaded(near) && this.#isLoaded(order[now])) this.select([near.id]);
       else this.#askForUnchecked();
@@ -138,7 +138,7 @@ export class Selection {
 
   /** From left to right, then from the top. */
   #inOrder() {
-    const { bag, view } = this.board;
+    const { bag, view } = this.editor;
     const down = view.whole.v1 > view.whole.v0 ? 1 : -1;
     const left = ({ edges, shape }) => edges?.[0] ?? shape.box.u0 + view.extent.left;
     const top = ({ edges, shape: { box } }) => (edges ? -edges[3] : down > 0 ? box.v0 : -box.v1);

@@ -1,7 +1,7 @@
 /** The line under the canvas: the place of the pointer, the selection in words, and whether the edits are stored. */
 import { formatTime } from "./axes.js";
+import { selectionText } from "./commands.js";
 import { element } from "./dom.js";
-import { selectionText } from "./hands.js";
 
 const HINTS = {
   box: "Drag a box around a sound or a thing. D: lasso",
@@ -23,12 +23,12 @@ export class StatusBar {
     this.readout.textContent = at && view.contains(at.x, at.y) ? readoutOf(view, at) : "";
   }
 
-  update(board) {
-    const { bag, tool, outbox } = board;
-    const selected = board.selection.segments;
+  update(editor) {
+    const { bag, tool, outbox } = editor;
+    const selected = editor.selection.segments;
     this.middle.textContent = tool !== "select" ? HINTS[tool] : bag ? selectionText(selected, bag) || summary(bag) : "";
     const n = outbox.unsent.length;
-    const readOnly = ["view", "preview"].includes(board.mode);
+    const readOnly = ["view", "preview"].includes(editor.mode);
     const aside = outbox.aside.length;
     this.saved.dataset.state = aside ? "offline" : outbox.state;
     this.saved.hidden = readOnly;

@@ -2,34 +2,34 @@
 import { element } from "./dom.js";
 
 const ACTS = [
-  { name: "finish", key: "Enter", label: "Finish, next", says: "These are all the tags; go to the next bag (Enter)", run: (hands) => hands.finish("absent") },
-  { name: "unsure", key: "U", label: "Not sure about the rest", says: "These tags hold, there may be more; go to the next bag (U)", run: (hands) => hands.finish("unknown") },
-  { name: "nothing", key: "0", label: "Nothing here", says: "No tag at all; go to the next bag (0)", run: (hands) => hands.nothingHere() },
-  { name: "suggested", key: "A", label: "Take suggestions", says: "Tag what the model gives one half or more (A)", run: (hands) => hands.takeSuggestions() },
+  { name: "finish", key: "Enter", label: "Finish, next", says: "These are all the tags; go to the next bag (Enter)", run: (commands) => commands.finish("absent") },
+  { name: "unsure", key: "U", label: "Not sure about the rest", says: "These tags hold, there may be more; go to the next bag (U)", run: (commands) => commands.finish("unknown") },
+  { name: "nothing", key: "0", label: "Nothing here", says: "No tag at all; go to the next bag (0)", run: (commands) => commands.nothingHere() },
+  { name: "suggested", key: "A", label: "Take suggestions", says: "Tag what the model gives one half or more (A)", run: (commands) => commands.takeSuggestions() },
 ];
 
 export class TagBar {
   #buttons = new Map();
 
-  constructor(lifetime, board) {
-    this.board = board;
+  constructor(disposables, editor) {
+    this.editor = editor;
     this.state = element("span", { class: "tagstate", "aria-live": "polite" });
-    this.node = element("div", { class: "tagbar", role: "group", "aria-label": "Finish tagging" }, ...ACTS.map((act) => this.#button(lifetime, act)), this.state);
+    this.node = element("div", { class: "tagbar", role: "group", "aria-label": "Finish tagging" }, ...ACTS.map((act) => this.#button(disposables, act)), this.state);
   }
 
   update() {
-    const { bag, mode } = this.board;
+    const { bag, mode } = this.editor;
     this.node.hidden = bag === null || mode !== "tag";
     if (this.node.hidden) return;
     this.#buttons.get("suggested").hidden = !bag.suggestions.some(([id, p]) => p >= 0.5 && bag.tags[id] === undefined);
     this.state.textContent = bag.finished ? (bag.rest_unknown ? "finished, not sure about the rest" : "finished") : "";
   }
 
-  #button(lifetime, { name, key, label, says, run }) {
+  #button(disposables, { name, key, label, says, run }) {
     const button = element("button", { type: "button", class: `tagact ${name}`, title: says }, label, element("kbd", {}, key));
-    lifetime.listen(button, "click", () => {
-      run(this.board.hands);
-      this.board.stage.node.focus({ preventScroll: true });
+    disposables.listen(button, "click", () => {
+      run(this.editor.commands);
+      this.editor.layers.node.focus({ preventScroll: true });
     });
     this.#buttons.set(name, button);
     return button;

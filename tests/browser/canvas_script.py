@@ -26,7 +26,7 @@ if not away:
         mode=asked.get("mode", "review"),
         queue=ids,
         height=int(asked.get("height", 400)),
-        key="board",
+        key="editor",
     )
     st.caption(f"bag {state.bag_id} segment {state.segment_id} stored {state.stored}")
 time.sleep(float(asked.get("sleep", 0)))

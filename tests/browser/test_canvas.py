@@ -9,12 +9,12 @@ import pytest
 
 from miml_core import BACKGROUND
 from miml_core.project import Project
-from tests.browser.board import ROOT, Board
+from tests.browser.editor import ROOT, Editor
 from tests.browser.projects import bat_project, picture_project, sound_project
 
 pytestmark = pytest.mark.browser
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ 'tit'", "שלום עולם", "Grünfink", "白鹡鸰")
-LISTENERS = f"{ROOT}.livingListeners()"
+LISTENERS = f"{ROOT}.activeListeners()"
 
 
 @pytest.fixture(scope="module")
@@ -62,133 +62,133 @@ def label_of(project: Project, segment: int) -> int | None:
 
 
 def test_click_key_and_enter_select_label_and_accept(page, server, stored):
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     first, second = (segment.id for segment in sorted(stored.segments(1), key=lambda s: s.left)[:2])
-    board.click(first)
-    assert board.wait(f"s.selected[0] === {first}")["selected"] == [first]
+    editor.click(first)
+    assert editor.wait(f"s.selected[0] === {first}")["selected"] == [first]
     wanted = stored.classes()[4]
-    board.press("5")
-    assert board.state["labels"][str(first)] == wanted.id, "the label is drawn before the server has answered"
-    board.saved()
+    editor.press("5")
+    assert editor.state["labels"][str(first)] == wanted.id, "the label is drawn before the server has answered"
+    editor.saved()
     assert label_of(stored, first) == wanted.id
     assert stored.bag(1).tags[wanted.id] == 1, "a label the bag was not tagged with adds the tag"
-    board.press("Enter")
-    board.wait(f"s.selected[0] === {second}")
-    board.press("Enter")
-    board.wait(f"s.labels[{second}] !== null")
-    board.saved()
+    editor.press("Enter")
+    editor.wait(f"s.selected[0] === {second}")
+    editor.press("Enter")
+    editor.wait(f"s.labels[{second}] !== null")
+    editor.saved()
     assert stored.segment(second).accepted
-    board.press("ArrowLeft", "0")
-    board.saved()
+    editor.press("ArrowLeft", "0")
+    editor.saved()
     assert label_of(stored, first) is not None
     page.get_by_text("stored 3").wait_for()
 
 
 def test_find_box_labels_by_typing_without_accents(page, server, projects):
-    board = Board.open(page, server.url, **{"in": "nasty"})
-    board.press("ArrowRight", "/")
+    editor = Editor.open(page, server.url, **{"in": "nasty"})
+    editor.press("ArrowRight", "/")
     page.keyboard.type("grun")
-    board.press("Enter")
-    state = board.saved()
+    editor.press("Enter")
+    state = editor.saved()
     with Project.open(projects / "nasty" / "project") as project:
         assert label_of(project, state["selected"][0]) == project.find_class("Grünfink").id
 
 
 def test_names_are_text_whatever_they_hold(page, server):
-    board = Board.open(page, server.url, **{"in": "nasty"})
+    editor = Editor.open(page, server.url, **{"in": "nasty"})
     shown = page.locator(".bagtag .chip .name").all_inner_texts()
     assert [name for name in NASTY if name in shown] == list(NASTY)
     assert page.locator(".bagtag script").count() == 0
-    board.press("/")
+    editor.press("/")
     assert page.title() == "Canvas"
 
 
 def test_shapes_are_drawn_merged_split_redrawn_deleted_and_undone(page, server, stored):
-    board = Board.open(page, server.url, bag=2)
-    before = board.state["segments"]
-    board.press("d")
-    board.drag((1.0, 17_000), (2.0, 19_500))
-    (drawn,) = board.wait(f"s.segments === {before + 1} && typeof s.selected[0] === 'number'")["selected"]
+    editor = Editor.open(page, server.url, bag=2)
+    before = editor.state["segments"]
+    editor.press("d")
+    editor.drag((1.0, 17_000), (2.0, 19_500))
+    (drawn,) = editor.wait(f"s.segments === {before + 1} && typeof s.selected[0] === 'number'")["selected"]
     segment = stored.segment(drawn)
     assert (segment.left, segment.right) == pytest.approx((1.0, 2.0), abs=0.03)
     assert (segment.low, segment.high) == pytest.approx((17_000, 19_500), abs=250)
-    board.press("2")
-    board.press("d", "d", "s")
-    board.drag((1.5, 16_500), (1.5, 20_000))
-    state = board.wait(f"s.segments === {before + 2} && s.state === 'saved'")
+    editor.press("2")
+    editor.press("d", "d", "s")
+    editor.drag((1.5, 16_500), (1.5, 20_000))
+    state = editor.wait(f"s.segments === {before + 2} && s.state === 'saved'")
     halves = [s for s in stored.segments(2) if s.low > 16_000]
     assert len(halves) == 2 and {s.label for s in halves} == {stored.classes()[1].id}
-    board.click(halves[0].id)
-    _shift_click(board, halves[1].id)
-    board.press("m")
-    board.wait(f"s.segments === {before + 1} && s.state === 'saved' && typeof s.selected[0] === 'number'")
-    board.press("e")
-    board.drag((1.2, 17_500), (1.8, 17_500), (1.8, 18_500), (1.2, 18_500))
-    state = board.saved()
-    board.wait("s.state === 'saved'")
+    editor.click(halves[0].id)
+    _shift_click(editor, halves[1].id)
+    editor.press("m")
+    editor.wait(f"s.segments === {before + 1} && s.state === 'saved' && typeof s.selected[0] === 'number'")
+    editor.press("e")
+    editor.drag((1.2, 17_500), (1.8, 17_500), (1.8, 18_500), (1.2, 18_500))
+    state = editor.saved()
+    editor.wait("s.state === 'saved'")
     assert stored.segment(state["selected"][0]).right == pytest.approx(1.8, abs=0.05)
-    board.press("x")
-    board.wait(f"s.segments === {before}")
-    board.saved()
-    board.press("Control+z")
-    board.wait(f"s.segments === {before + 1}")
-    board.press("Control+Shift+z")
-    board.wait(f"s.segments === {before}")
-    board.saved()
+    editor.press("x")
+    editor.wait(f"s.segments === {before}")
+    editor.saved()
+    editor.press("Control+z")
+    editor.wait(f"s.segments === {before + 1}")
+    editor.press("Control+Shift+z")
+    editor.wait(f"s.segments === {before}")
+    editor.saved()
 
 
-def _shift_click(board: Board, segment: int) -> None:
-    board.page.keyboard.down("Shift")
-    board.click(segment)
-    board.page.keyboard.up("Shift")
+def _shift_click(editor: Editor, segment: int) -> None:
+    editor.page.keyboard.down("Shift")
+    editor.click(segment)
+    editor.page.keyboard.up("Shift")
 
 
 def test_label_of_a_segment_drawn_a_moment_ago_finds_it(page, server, stored):
     """Draw and label leave before the server has said the new segment's id."""
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     before = {s.id for s in stored.segments(1)}
-    board.press("d")
-    board.drag((0.3, 18_000), (0.7, 20_000))
-    board.press("3")
-    board.wait("s.state === 'saved' && typeof s.selected[0] === 'number'")
+    editor.press("d")
+    editor.drag((0.3, 18_000), (0.7, 20_000))
+    editor.press("3")
+    editor.wait("s.state === 'saved' && typeof s.selected[0] === 'number'")
     (new,) = {s.id for s in stored.segments(1)} - before
     assert label_of(stored, new) == stored.classes()[2].id
 
 
 def test_wheel_zooms_about_the_pointer_drag_pans_double_click_resets(page, server):
-    board = Board.open(page, server.url, bag=2)
-    x, y = board.pixel(4.0, 8_000)
+    editor = Editor.open(page, server.url, bag=2)
+    x, y = editor.pixel(4.0, 8_000)
     page.mouse.move(x, y)
-    assert board.text(".readout").startswith("4.00")
+    assert editor.text(".readout").startswith("4.00")
     page.mouse.wheel(0, -800)
-    state = board.wait("s.zoom.x > 2")
+    state = editor.wait("s.zoom.x > 2")
     assert state["zoom"]["y"] == pytest.approx(1.0)
-    assert board.pixel(4.0, 8_000) == pytest.approx((x, y), abs=1.5)
+    assert editor.pixel(4.0, 8_000) == pytest.approx((x, y), abs=1.5)
     page.mouse.down()
     page.mouse.move(x + 120, y, steps=4)
     page.mouse.up()
-    assert board.pixel(4.0, 8_000)[0] == pytest.approx(x + 120, abs=2)
-    page.mouse.dblclick(*board.pixel(3.95, 20_500))
-    board.wait("s.zoom.x === 1")
+    assert editor.pixel(4.0, 8_000)[0] == pytest.approx(x + 120, abs=2)
+    page.mouse.dblclick(*editor.pixel(3.95, 20_500))
+    editor.wait("s.zoom.x === 1")
 
 
 def test_zoom_and_selection_survive_reruns_theme_and_news(page, server, stored):
-    board = Board.open(page, server.url, bag=3)
+    editor = Editor.open(page, server.url, bag=3)
     segment = stored.segments(3)[10].id
-    board.click(segment)
-    board.press("+", "+")
-    seen = board.wait("s.zoom.x > 2")
+    editor.click(segment)
+    editor.press("+", "+")
+    seen = editor.wait("s.zoom.x > 2")
     page.get_by_role("button", name="Run again").click()
     page.wait_for_timeout(700)
     page.emulate_media(color_scheme="dark")
     stored.correct(stored.segments(3)[0].id, BACKGROUND)
-    board.wait(f"s.labels[{stored.segments(3)[0].id}] === {BACKGROUND}", timeout=8)
-    now = board.state
+    editor.wait(f"s.labels[{stored.segments(3)[0].id}] === {BACKGROUND}", timeout=8)
+    now = editor.state
     assert (now["window"], now["selected"]) == (seen["window"], seen["selected"])
 
 
 def test_a_slow_page_does_not_fade_the_canvas(page, server):
-    Board.open(page, server.url, bag=1, early=1.5)
+    Editor.open(page, server.url, bag=1, early=1.5)
     page.get_by_role("button", name="Run again").click()
     page.wait_for_timeout(1000)
     outer = page.locator("[data-testid=stElementContainer]", has=page.locator("[data-bagtag=canvas]"))
@@ -197,44 +197,44 @@ def test_a_slow_page_does_not_fade_the_canvas(page, server):
 
 
 def test_keys_leave_text_fields_alone(page, server):
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     page.get_by_label("Note").fill("")
     page.get_by_label("Note").press_sequentially("nnx5")
-    state = board.state
+    state = editor.state
     assert (state["bag"], state["unsent"], state["selected"]) == (1, 0, [])
     assert page.get_by_label("Note").input_value() == "nnx5"
 
 
 def test_next_and_previous_go_through_the_queue_at_once(page, server):
-    board = Board.open(page, server.url, bag=1)
-    board.press("n")
-    board.wait("s.bag === 2")
-    board.press("n", "n", "n")
-    board.wait("s.bag === 3")
+    editor = Editor.open(page, server.url, bag=1)
+    editor.press("n")
+    editor.wait("s.bag === 2")
+    editor.press("n", "n", "n")
+    editor.wait("s.bag === 3")
     page.get_by_text("bag 3").wait_for()
-    board.press("p")
+    editor.press("p")
     page.get_by_text("bag 2").wait_for()
     page.wait_for_timeout(500)
-    assert board.state["bag"] == 2, "page runs that follow do not bring an earlier bag back"
+    assert editor.state["bag"] == 2, "page runs that follow do not bring an earlier bag back"
 
 
 def test_tag_mode_toggles_creates_and_finishes(page, server, stored):
     stored.unfinish(2)
-    board = Board.open(page, server.url, bag=2, mode="tag")
+    editor = Editor.open(page, server.url, bag=2, mode="tag")
     had = stored.bag(2).tags.get(6)
-    board.press("6")
-    board.saved()
+    editor.press("6")
+    editor.saved()
     assert (stored.bag(2).tags.get(6) == 1) != (had == 1)
-    board.press("/")
+    editor.press("/")
     page.keyboard.type("Nachtigall")
-    board.press("Enter")
-    board.saved()
+    editor.press("Enter")
+    editor.saved()
     new = stored.find_class("Nachtigall")
     assert stored.bag(2).tags[new.id] == 1
     page.locator(".bagtag .chip.tagged", has_text="Nachtigall").wait_for()
-    board.press("Enter")
-    board.wait("s.bag === 3")
-    board.saved()
+    editor.press("Enter")
+    editor.wait("s.bag === 3")
+    editor.saved()
     assert stored.bag(2).finished
 
 
@@ -242,17 +242,17 @@ def test_removing_a_tag_that_segments_carry_asks_first(page, server, stored):
     wren = stored.classes()[0]
     segment = stored.segments(2)[0].id
     stored.correct(segment, wren.id)
-    board = Board.open(page, server.url, bag=2, mode="tag")
-    board.press("1")
+    editor = Editor.open(page, server.url, bag=2, mode="tag")
+    editor.press("1")
     page.locator(".bagtag .notice button", has_text="Yes").wait_for()
     assert stored.bag(2).tags[wren.id] == 1
     page.locator(".bagtag .notice button", has_text="Yes").click()
-    board.saved()
+    editor.saved()
     assert stored.bag(2).tags.get(wren.id) != 1 and label_of(stored, segment) is None
 
 
 def test_leaving_and_coming_back_leaks_no_listeners(page, server):
-    board = Board.open(page, server.url, bag=2)
+    editor = Editor.open(page, server.url, bag=2)
     away = page.locator("label", has_text="Away")
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
@@ -263,7 +263,7 @@ def test_leaving_and_coming_back_leaks_no_listeners(page, server):
         page.locator(".bagtag").wait_for(state="detached")
         left.append(_listeners(page, session))
         away.click()
-        board.wait("s")
+        editor.wait("s")
     assert len(set(own)) == 1, own
     assert left[-1] <= left[0], left
 
@@ -282,94 +282,94 @@ def _listeners(page, session) -> int:
 def test_fingers_pinch_to_zoom_and_tap_to_select(chromium, server, stored):
     context = chromium.new_context(viewport={"width": 800, "height": 900}, has_touch=True)
     page = context.new_page()
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     segment = stored.segments(1)[1].id
-    page.touchscreen.tap(*board.place(segment))
-    board.wait(f"s.selected[0] === {segment}")
+    page.touchscreen.tap(*editor.place(segment))
+    editor.wait(f"s.selected[0] === {segment}")
     session = context.new_cdp_session(page)
-    x, y = board.pixel(5.0, 10_000)
+    x, y = editor.pixel(5.0, 10_000)
     for kind, spread in [("touchStart", 40), ("touchMove", 60), ("touchMove", 120)]:
         points = [{"x": x - spread, "y": y, "id": 0}, {"x": x + spread, "y": y, "id": 1}]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    assert board.state["zoom"]["x"] > 2
-    assert board.pixel(5.0, 10_000)[0] == pytest.approx(x, abs=2)
+    assert editor.state["zoom"]["x"] > 2
+    assert editor.pixel(5.0, 10_000)[0] == pytest.approx(x, abs=2)
     context.close()
 
 
 def test_focus_is_visible_and_the_selection_is_announced(page, server):
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     stage = page.locator(".bagtag .stage")
     stage.focus()
     assert "segments" in stage.get_attribute("aria-label")
     assert stage.evaluate("node => getComputedStyle(node).boxShadow") != "none"
-    board.press("Tab")
+    editor.press("Tab")
     assert "Segment" in page.locator(".bagtag .live").text_content()
-    for _ in range(board.state["segments"]):
-        board.press("Tab")
+    for _ in range(editor.state["segments"]):
+        editor.press("Tab")
     assert not stage.evaluate("node => node.matches(':focus')"), "Tab leaves the canvas after the last segment"
 
 
 def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(page, server, stored):
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     segment = stored.segments(1)[0]
-    board.click(segment.id)
-    board.press("Space")
-    board.wait(f"s.playing && s.position > {segment.left + 0.05}")
-    board.wait("!s.playing")
-    board.press("l")
+    editor.click(segment.id)
+    editor.press("Space")
+    editor.wait(f"s.playing && s.position > {segment.left + 0.05}")
+    editor.wait("!s.playing")
+    editor.press("l")
     with page.expect_request("**/sound/**") as heard:
-        board.press("Shift+Space")
+        editor.press("Shift+Space")
     low, high = (float(re.search(rf"{end}=(\d+)", heard.value.url)[1]) for end in ("low", "high"))
     assert (low, high) == pytest.approx((segment.low, segment.high), abs=120)
-    board.wait("s.playing")
-    board.press("Space")
-    assert not board.state["playing"]
+    editor.wait("s.playing")
+    editor.press("Space")
+    assert not editor.state["playing"]
     page.locator(".bagtag .toolbar select").select_option(label="TE 20")
     with page.expect_request("**/sound/**") as heard:
-        board.press("Space")
+        editor.press("Space")
     assert "factor=0.05" in heard.value.url
-    state = board.wait(f"s.playing && s.position > {segment.left}")
+    state = editor.wait(f"s.playing && s.position > {segment.left}")
     assert state["position"] < segment.right
-    board.press("Space")
+    editor.press("Space")
 
 
 def test_the_list_of_keys_opens_and_closes(page, server):
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     shown = page.locator(".bagtag .help")
     assert not shown.is_visible()
-    board.press("?")
+    editor.press("?")
     said = shown.inner_text()
     assert all(key in said for key in ("Shift+Enter", "Ctrl+Z", "Space", "label with a class", "next bag", "undo"))
-    board.press("?")
+    editor.press("?")
     assert not shown.is_visible()
 
 
 def test_a_view_of_4000_pixels_with_300_segments(chromium, server, stored):
     context = chromium.new_context(viewport={"width": 4000, "height": 1000})
     page = context.new_page()
-    board = Board.open(page, server.url, bag=3, height=700)
-    width, drawn = board.ask("b => [b.stage.canvases.base.width, b.stage.canvases.base.toDataURL().length]")
+    editor = Editor.open(page, server.url, bag=3, height=700)
+    width, drawn = editor.ask("b => [b.layers.canvases.base.width, b.layers.canvases.base.toDataURL().length]")
     assert width > 3800 and drawn > 100_000, "it is painted over its whole width"
     segment = max(stored.segments(3), key=lambda one: one.left).id
-    board.click(segment)
-    board.wait(f"s.selected[0] === {segment}")
+    editor.click(segment)
+    editor.wait(f"s.selected[0] === {segment}")
     context.close()
 
 
 def test_a_bat_is_expanded_in_time_from_the_start(page, server, projects):
     """A recording at 192 kHz: what plays is ten times slower, so that its 40 kHz are heard as 4."""
-    board = Board.open(page, server.url, **{"in": "bats"})
+    editor = Editor.open(page, server.url, **{"in": "bats"})
     with page.expect_request("**/sound/**") as heard:
-        board.press("Space")
+        editor.press("Space")
     assert "factor=0.1" in heard.value.url
     answer = page.request.get(heard.value.url)
     rate = int.from_bytes(answer.body()[24:28], "little")
     assert answer.ok and rate == 19_200
-    board.press("Space")
-    x, y = board.pixel(0.5, 40_000)
+    editor.press("Space")
+    x, y = editor.pixel(0.5, 40_000)
     page.mouse.move(x, y)
-    assert "40.0" in board.text(".readout")
+    assert "40.0" in editor.text(".readout")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -378,9 +378,9 @@ def test_screenshots(chromium, server, screenshots: Path, scheme: str):
     page = context.new_page()
     views = {"5": {"bag": 1}, "40": {"bag": 2}, "300": {"bag": 3}, "picture": {"in": "picture"}}
     for name, asked in views.items():
-        board = Board.open(page, server.url, height=380, **asked)
-        board.press("ArrowRight")
-        page.mouse.move(*board.place(board.state["selected"][0]))
-        board.shot(screenshots / f"canvas-{name}-{scheme}.png")
+        editor = Editor.open(page, server.url, height=380, **asked)
+        editor.press("ArrowRight")
+        page.mouse.move(*editor.place(editor.state["selected"][0]))
+        editor.shot(screenshots / f"canvas-{name}-{scheme}.png")
     context.close()
     assert all((screenshots / f"canvas-{name}-{scheme}.png").stat().st_size > 20_000 for name in views)

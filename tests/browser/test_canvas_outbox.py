@@ -7,7 +7,7 @@ import random
 import pytest
 
 from miml_core.project import Project
-from tests.browser.board import BOARD, Board
+from tests.browser.editor import EDITOR, Editor
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
@@ -77,37 +77,37 @@ def n_corrections(project: Project, bag: int) -> int:
 
 
 def test_sixty_quick_edits_on_a_slow_page_are_stored_in_order(page, server, stored):
-    board = Board.open(page, server.url, bag=1, sleep=1)
-    board.press("ArrowRight")
+    editor = Editor.open(page, server.url, bag=1, sleep=1)
+    editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     pressed = keys(60, 1)
-    board.press(*pressed)
-    board.wait("s.state === 'saved' && s.stored === 60", timeout=30)
+    editor.press(*pressed)
+    editor.wait("s.state === 'saved' && s.stored === 60", timeout=30)
     assert n_corrections(stored, 1) == before + 60
     assert_in_order(stored, 1, pressed)
 
 
 def test_a_reload_in_the_middle_loses_and_doubles_nothing(page, server, stored):
-    board = Board.open(page, server.url, bag=2, sleep=1)
-    board.press("ArrowRight", "ArrowRight")
+    editor = Editor.open(page, server.url, bag=2, sleep=1)
+    editor.press("ArrowRight", "ArrowRight")
     before = n_corrections(stored, 2)
     page.route("**/edits", lambda route: None)
     pressed = keys(20, 2)
-    board.press(*pressed)
-    assert board.state["unsent"] == 20
+    editor.press(*pressed)
+    assert editor.state["unsent"] == 20
     page.unroute("**/edits")
     page.reload()
-    board.wait("s.state === 'saved' && s.unsent === 0", timeout=30)
+    editor.wait("s.state === 'saved' && s.unsent === 0", timeout=30)
     assert n_corrections(stored, 2) == before + 20
     assert_in_order(stored, 2, pressed)
     page.reload()
-    board.wait("s.state === 'saved'")
+    editor.wait("s.state === 'saved'")
     assert n_corrections(stored, 2) == before + 20
 
 
 def test_an_answer_that_never_arrives_does_not_double_the_edit(page, server, stored):
-    board = Board.open(page, server.url, bag=1)
-    board.press("ArrowRight")
+    editor = Editor.open(page, server.url, bag=1)
+    editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     lost = []
 
@@ -119,35 +119,35 @@ def test_an_answer_that_never_arrives_does_not_double_the_edit(page, server, sto
             route.continue_()
 
     page.route("**/edits", lose_the_answer)
-    board.press("2", "4")
-    board.wait("s.state === 'offline' || s.unsent === 0")
-    board.wait("s.state === 'saved' && s.stored === 2")
+    editor.press("2", "4")
+    editor.wait("s.state === 'offline' || s.unsent === 0")
+    editor.wait("s.state === 'saved' && s.stored === 2")
     assert lost == [200]
     assert n_corrections(stored, 1) == before + 2
 
 
 def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page, server, stored):
-    board = Board.open(page, server.url, bag=2)
-    board.press("ArrowLeft")
+    editor = Editor.open(page, server.url, bag=2)
+    editor.press("ArrowLeft")
     before = n_corrections(stored, 2)
     pressed = keys(30, 3)
-    board.press(*pressed[:15])
-    board.wait("s.stored >= 5")
+    editor.press(*pressed[:15])
+    editor.wait("s.stored >= 5")
     server.kill()
-    acknowledged = board.state["stored"]
-    board.press(*pressed[15:])
+    acknowledged = editor.state["stored"]
+    editor.press(*pressed[15:])
     assert n_corrections(stored, 2) >= before + acknowledged
-    state = board.wait("s.state === 'offline'")
+    state = editor.wait("s.state === 'offline'")
     assert state["unsent"] >= 15
-    assert "unsent" in board.text(".saved")
+    assert "unsent" in editor.text(".saved")
     server.start()
-    board.wait("s.state === 'saved' && s.stored === 30", timeout=60)
+    editor.wait("s.state === 'saved' && s.stored === 30", timeout=60)
     assert n_corrections(stored, 2) == before + 30
     assert_in_order(stored, 2, pressed)
 
 
 def test_an_answer_older_than_the_last_edit_does_not_take_it_off_the_screen(page, server, stored):
-    board = Board.open(page, server.url, bag=1)
+    editor = Editor.open(page, server.url, bag=1)
     first, second = (segment.id for segment in stored.segments(1)[:2])
     held = []
 
@@ -161,20 +161,20 @@ def test_an_answer_older_than_the_last_edit_does_not_take_it_off_the_screen(page
     stored.correct(second, stored.classes()[5].id)
     while not held:
         page.wait_for_timeout(100)
-    board.click(first)
+    editor.click(first)
     wanted = stored.classes()[1 if stored.segment(first).label != stored.classes()[1].id else 2]
-    board.press(str([one.id for one in stored.classes()].index(wanted.id) + 1))
-    board.saved()
+    editor.press(str([one.id for one in stored.classes()].index(wanted.id) + 1))
+    editor.saved()
     route, answer = held[0]
     route.fulfill(response=answer)
     page.wait_for_timeout(400)
-    assert board.state["labels"][str(first)] == wanted.id
-    board.wait(f"s.labels[{second}] === {stored.classes()[5].id}")
+    assert editor.state["labels"][str(first)] == wanted.id
+    editor.wait(f"s.labels[{second}] === {stored.classes()[5].id}")
 
 
 def test_two_tabs_see_each_others_work(window, server, stored):
     one, two = window.new_page(), window.new_page()
-    first, second = Board.open(one, server.url, bag=1), Board.open(two, server.url, bag=1)
+    first, second = Editor.open(one, server.url, bag=1), Editor.open(two, server.url, bag=1)
     segment = stored.segments(1)[-1].id
     one.bring_to_front()
     first.click(segment)
@@ -192,9 +192,9 @@ def test_two_tabs_see_each_others_work(window, server, stored):
     two.close()
 
 
-def wait_for(board: Board, condition: str) -> None:
-    """Wait until a condition on the board `b` holds."""
-    board.page.wait_for_function(f"(() => {{ const b = {BOARD}; return {condition}; }})()", timeout=40_000)
+def wait_for(editor: Editor, condition: str) -> None:
+    """Wait until a condition on the editor `b` holds."""
+    editor.page.wait_for_function(f"(() => {{ const b = {EDITOR}; return {condition}; }})()", timeout=40_000)
 
 
 def fail_at(route, number: int, status: int | None) -> None:
@@ -213,46 +213,46 @@ def fail_at(route, number: int, status: int | None) -> None:
 
 @pytest.mark.parametrize("status", [500, 400, None], ids=["fault", "unreadable", "one result"])
 def test_an_edit_the_server_fails_at_is_set_aside_and_the_others_go_on(page, server, stored, status):
-    board = Board.open(page, server.url, bag=1)
-    board.press("ArrowRight")
+    editor = Editor.open(page, server.url, bag=1)
+    editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     page.route("**/edits", lambda route: fail_at(route, 2, status))
     pressed = keys(5, 7)
-    board.press(*pressed)
-    wait_for(board, "b.outbox.aside.length === 1 && b.outbox.unsent.length === 0")
+    editor.press(*pressed)
+    wait_for(editor, "b.outbox.aside.length === 1 && b.outbox.unsent.length === 0")
     assert n_corrections(stored, 1) == before + 4
     assert_in_order(stored, 1, [pressed[0], *pressed[2:]])
     wanted = stored.classes()[int(pressed[1]) - 1].name
-    told = board.text(".outbox")
+    told = editor.text(".outbox")
     assert f"label 1 segment as {wanted}" in told and "garden_1" in told and "It broke." in told
-    assert "1 not stored" in board.text(".saved")
+    assert "1 not stored" in editor.text(".saved")
     page.unroute("**/edits")
     page.reload()
-    board.wait("s")
-    wait_for(board, "b.outbox.aside.length === 1 && !b.outboxPanel.node.hidden")
+    editor.wait("s")
+    wait_for(editor, "b.outbox.aside.length === 1 && !b.outboxPanel.node.hidden")
     page.get_by_role("button", name="Try again").click()
-    board.saved()
-    assert board.ask("b => b.outbox.aside.length") == 0 and board.ask("b => b.outboxPanel.node.hidden")
+    editor.saved()
+    assert editor.ask("b => b.outbox.aside.length") == 0 and editor.ask("b => b.outboxPanel.node.hidden")
     assert n_corrections(stored, 1) == before + 5
     assert_in_order(stored, 1, [pressed[0], *pressed[2:], pressed[1]])
 
 
 def test_an_edit_set_aside_can_be_discarded(page, server, stored):
-    board = Board.open(page, server.url, bag=1)
-    board.press("ArrowRight")
+    editor = Editor.open(page, server.url, bag=1)
+    editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     page.route("**/edits", lambda route: fail_at(route, 1, 413))
-    board.press("1")
-    wait_for(board, "b.outbox.aside.length === 1")
+    editor.press("1")
+    wait_for(editor, "b.outbox.aside.length === 1")
     page.get_by_role("button", name="Discard").click()
     page.reload()
-    board.wait("s.state === 'saved'")
-    assert board.ask("b => b.outbox.aside.length") == 0 and n_corrections(stored, 1) == before
+    editor.wait("s.state === 'saved'")
+    assert editor.ask("b => b.outbox.aside.length") == 0 and n_corrections(stored, 1) == before
 
 
 def test_edits_wait_with_the_servers_sentence_while_it_cannot_write(page, server, stored):
-    board = Board.open(page, server.url, bag=1)
-    board.press("ArrowRight")
+    editor = Editor.open(page, server.url, bag=1)
+    editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     refused = []
 
@@ -261,34 +261,34 @@ def test_edits_wait_with_the_servers_sentence_while_it_cannot_write(page, server
         route.fulfill(status=503, json={"error": "The disk is full: free some space."})
 
     page.route("**/edits", refuse)
-    board.press("1", "2")
-    wait_for(board, "!b.outboxPanel.node.hidden")
-    assert "The disk is full: free some space." in board.text(".outbox") and "2 edits" in board.text(".outbox")
+    editor.press("1", "2")
+    wait_for(editor, "!b.outboxPanel.node.hidden")
+    assert "The disk is full: free some space." in editor.text(".outbox") and "2 edits" in editor.text(".outbox")
     while len(refused) < 6:  # more often than an edit that fails is tried
         page.wait_for_timeout(100)
-    assert board.state["unsent"] == 2 and board.ask("b => b.outbox.aside.length") == 0
+    assert editor.state["unsent"] == 2 and editor.ask("b => b.outbox.aside.length") == 0
     page.unroute("**/edits")
-    board.wait("s.state === 'saved' && s.stored === 2", timeout=40)
-    assert board.ask("b => b.outboxPanel.node.hidden")
+    editor.wait("s.state === 'saved' && s.stored === 2", timeout=40)
+    assert editor.ask("b => b.outboxPanel.node.hidden")
     assert n_corrections(stored, 1) == before + 2
 
 
 def test_full_storage_is_told_and_the_edits_still_go(page, server, stored):
     page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); };")
-    board = Board.open(page, server.url, bag=1)
-    board.press("ArrowRight")
+    editor = Editor.open(page, server.url, bag=1)
+    editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     page.route("**/edits", lambda route: route.abort())
-    board.press("1", "2")
-    wait_for(board, "!b.outboxPanel.node.hidden")
-    assert "keep this page open" in board.text(".outbox")
+    editor.press("1", "2")
+    wait_for(editor, "!b.outboxPanel.node.hidden")
+    assert "keep this page open" in editor.text(".outbox")
     page.unroute("**/edits")
-    board.wait("s.state === 'saved' && s.stored === 2", timeout=40)
-    assert n_corrections(stored, 1) == before + 2 and board.ask("b => b.outboxPanel.node.hidden")
+    editor.wait("s.state === 'saved' && s.stored === 2", timeout=40)
+    assert n_corrections(stored, 1) == before + 2 and editor.ask("b => b.outboxPanel.node.hidden")
 
 
 def test_what_depends_on_a_failed_edit_goes_with_it_and_its_undo_takes_back_nothing_else(page, server):
-    Board.open(page, server.url, bag=1)
+    Editor.open(page, server.url, bag=1)
     script = """async (b, acts) => {
       const { dependentEdits } = await import(new URL(`/bagtag/assets/${b.data.assets}/dependent_edits.js`, location));
       const edits = acts.map((act, place) => ({ nonce: "n", number: place + 1, bag: 1, act }));
@@ -297,7 +297,7 @@ def test_what_depends_on_a_failed_edit_goes_with_it_and_its_undo_takes_back_noth
     }"""
 
     def split(*acts):
-        return page.evaluate(f"acts => ({script})({BOARD}, acts)", list(acts))
+        return page.evaluate(f"acts => ({script})({EDITOR}, acts)", list(acts))
 
     draw, undo, redo = {"act": "draw"}, {"act": "undo"}, {"act": "redo"}
     label, other = {"act": "correct", "segments": ["@1"]}, {"act": "correct", "segments": [7]}

@@ -14,7 +14,7 @@ import pytest
 from miml_core.demo.media import make_media
 from miml_core.demo.truth import Truth
 from miml_core.project import Project
-from tests.browser.board import Board
+from tests.browser.editor import Editor as Board
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,8 @@ import pytest
 import soundfile
 
 from miml_core.project import Project
-from tests.browser.board import BOARD, Board
+from tests.browser.editor import EDITOR as BOARD
+from tests.browser.editor import Editor as Board
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser

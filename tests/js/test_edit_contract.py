@@ -69,7 +69,7 @@ def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
 @pytest.mark.browser
 def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
     modules.goto("http://modules.invalid/")
-    modules.evaluate("async () => { window.acts = await import('/canvas/acts.js'); }")
+    modules.evaluate("async () => { window.edits = await import('/canvas/edits.js'); }")
     rng = random.Random(1)
     seen: set[tuple[str, bool]] = set()
     number = 0
@@ -80,7 +80,7 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
             number += 1
             act = random_edit(rng, [each["id"] for each in before_it["segments"]])
             edit = {"number": number, "bag": 1, "act": act}
-            at_once = modules.evaluate("([bag, edit]) => acts.withEdit(bag, edit)", [before_it, edit])
+            at_once = modules.evaluate("([bag, edit]) => edits.withEdit(bag, edit)", [before_it, edit])
             try:
                 project.apply_edit("contract-test", number, act)
                 done = True

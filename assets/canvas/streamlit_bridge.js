@@ -3,15 +3,15 @@
 const TELL_AFTER = 120; // milliseconds of quiet
 const KNOCK_EVERY = 1500;
 
-export class PageLink {
+export class StreamlitBridge {
   #telling = null;
   #told = "";
   #knocked = 0;
 
-  constructor(lifetime, board) {
-    this.board = board;
-    lifetime.listen(board.server, "stranger", () => this.#knock());
-    lifetime.atEnd(() => clearTimeout(this.#telling));
+  constructor(disposables, editor) {
+    this.editor = editor;
+    disposables.listen(editor.api, "stranger", () => this.#knock());
+    disposables.atEnd(() => clearTimeout(this.#telling));
   }
 
   /** Tell where the person is; a page's side panels follow. */
@@ -21,9 +21,9 @@ export class PageLink {
   }
 
   #tellNow() {
-    const { bag, component, item, keeper, mode, outbox, selection, wish } = this.board;
+    const { bag, component, item, bagSync, mode, outbox, selection, wish } = this.editor;
     const segment = selection.ids.find((id) => typeof id === "number") ?? null;
-    const now = { bag: bag?.id ?? null, segment, item, stored: outbox.stored, revision: keeper.revision, wish };
+    const now = { bag: bag?.id ?? null, segment, item, stored: outbox.stored, revision: bagSync.revision, wish };
     const text = JSON.stringify(now);
     if (text === this.#told || mode === "preview") return;
     this.#told = text;
@@ -34,6 +34,6 @@ export class PageLink {
   #knock() {
     if (Date.now() - this.#knocked < KNOCK_EVERY) return;
     this.#knocked = Date.now();
-    this.board.component.setStateValue("knock", this.#knocked);
+    this.editor.component.setStateValue("knock", this.#knocked);
   }
 }

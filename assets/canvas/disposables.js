@@ -3,19 +3,19 @@
  *
  * The count of living listeners is kept for the test that leaves and comes back to a page.
  */
-const counts = { listeners: 0, lifetimes: 0 };
+const counts = { listeners: 0, owners: 0 };
 
-export function livingListeners() {
+export function activeListeners() {
   return counts.listeners;
 }
 
-export class Lifetime {
+export class Disposables {
   #stop = new AbortController();
   #endings = [];
 
   constructor() {
-    counts.lifetimes += 1;
-    this.#endings.push(() => (counts.lifetimes -= 1));
+    counts.owners += 1;
+    this.#endings.push(() => (counts.owners -= 1));
   }
 
   get over() {

@@ -1,45 +1,45 @@
 /** One canvas on a page: what is shown, what is selected, and the parts that serve it. */
+import { apiFor } from "./api.js";
+import { paintAxes } from "./axes.js";
 import { Backdrop } from "./backdrop.js";
+import { BagSync } from "./bag_sync.js";
 import { Card } from "./card.js";
+import { ClassSearch } from "./class_search.js";
 import { readTheme } from "./colours.js";
+import { Commands } from "./commands.js";
+import { Disposables } from "./disposables.js";
 import { element } from "./dom.js";
-import { Ears } from "./ears.js";
-import { Finder } from "./finder.js";
-import { Hands } from "./hands.js";
 import { Help } from "./help.js";
-import { Keeper } from "./keeper.js";
 import { Keyboard } from "./keyboard.js";
+import { Layers, layersHeight } from "./layers.js";
 import { Legend } from "./legend.js";
-import { Lifetime } from "./lifetime.js";
 import { Navigation } from "./navigation.js";
 import { Notice } from "./notice.js";
 import { outboxFor } from "./outbox.js";
 import { OutboxPanel } from "./outbox_panel.js";
 import { Overview, paintDensity } from "./overview.js";
-import { PageLink } from "./page_link.js";
-import { paintAxes } from "./axes.js";
 import { paintDraft, paintMarks, paintPlayhead } from "./paint.js";
+import { Playback } from "./playback.js";
 import { Pointer } from "./pointer.js";
 import { Queue } from "./queue.js";
 import { Scene } from "./scene.js";
 import { Selection } from "./selection.js";
-import { serverFor } from "./server.js";
 import { makeShape } from "./shapes.js";
-import { Stage, stageHeight } from "./stage.js";
 import { StatusBar } from "./statusbar.js";
+import { StreamlitBridge } from "./streamlit_bridge.js";
 import { TagBar } from "./tagbar.js";
 import { tilesFor } from "./tiles.js";
 import { Toolbar } from "./toolbar.js";
-import { View } from "./view.js";
+import { Viewport } from "./viewport.js";
 
-export class Board {
+export class Editor {
 
   constructor(root) {
     this.root = root;
-    this.lifetime = new Lifetime();
+    this.disposables = new Disposables();
     this.data = null;
     this.bag = null;
-    this.view = new View({ left: 0, right: 1, top: 1, bottom: 0, scale: "linear" }, "sound");
+    this.view = new Viewport({ left: 0, right: 1, top: 1, bottom: 0, scale: "linear" }, "sound");
     this.item = null;
     this.selection = new Selection(this);
     this.navigation = new Navigation(this);
@@ -57,7 +57,7 @@ export class Board {
   }
 
   get player() {
-    return this.ears.player;
+    return this.playback.player;
   }
 
   /** A page run: the first one builds the canvas, later ones change only what the page changed. */
@@ -65,66 +65,66 @@ export class Board {
     const first = this.data === null;
     this.component = component;
     this.data = component.data;
-    const entered = this.server?.token === this.data.token;
-    this.server = serverFor(this.data);
+    const entered = this.api?.token === this.data.token;
+    this.api = apiFor(this.data);
     if (first) this.#build();
-    this.outbox.sendThrough(this.server);
-    this.root.style.setProperty("--stage-height", stageHeight(this.data));
+    this.outbox.sendThrough(this.api);
+    this.root.style.setProperty("--stage-height", layersHeight(this.data));
     this.root.dataset.mode = this.mode;
     this.theme = readTheme(this.root);
     this.queue.update(this.data.queue, this.item);
-    const previewChanged = this.keeper.preview !== (this.data.preview ?? null);
+    const previewChanged = this.bagSync.preview !== (this.data.preview ?? null);
     if (this.data.wish !== this.wish) this.#openItem([this.data.bag, this.data.segment ?? null]);
     else if (previewChanged) this.#openItem(this.item);
-    else if (!entered) this.keeper.fetch({ quietly: true });
+    else if (!entered) this.bagSync.fetch({ quietly: true });
     this.wish = this.data.wish;
-    this.stage.measure();
+    this.layers.measure();
     this.refreshPanels();
   }
 
   end() {
     this.navigation.remember();
-    this.lifetime.end();
+    this.disposables.end();
     this.root.replaceChildren();
   }
 
   #build() {
-    const { lifetime } = this;
-    this.outbox = outboxFor(this.data.project, this.server);
-    this.stage = new Stage(lifetime, {
+    const { disposables } = this;
+    this.outbox = outboxFor(this.data.project, this.api);
+    this.layers = new Layers(disposables, {
       base: (ctx) => this.#paintBase(ctx),
       segments: (ctx) => this.#paintSegments(ctx),
       overlay: (ctx) => this.#paintOverlay(ctx),
     });
-    this.stage.onSize = () => this.navigation.fit();
-    this.notice = new Notice(lifetime);
-    this.card = new Card(this.stage);
-    this.finder = new Finder(lifetime, this.stage);
-    this.help = new Help(lifetime);
+    this.layers.onSize = () => this.navigation.fit();
+    this.notice = new Notice(disposables);
+    this.card = new Card(this.layers);
+    this.classSearch = new ClassSearch(disposables, this.layers);
+    this.help = new Help(disposables);
     this.live = element("div", { class: "live", role: "log", "aria-live": "polite" });
-    this.stage.node.append(this.card.node, this.finder.node, this.help.node, this.notice.node);
-    this.keeper = new Keeper(lifetime, this.server, this.outbox, {
+    this.layers.node.append(this.card.node, this.classSearch.node, this.help.node, this.notice.node);
+    this.bagSync = new BagSync(disposables, this.api, this.outbox, {
       onBag: (bag) => this.#show(bag),
       onProblem: (problem) => this.#tellProblem(problem),
-      onResult: (answer) => this.hands.explain(answer),
+      onResult: (answer) => this.commands.explain(answer),
       selected: () => this.selection.ids,
     });
     this.backdrop = new Backdrop(this);
-    this.overview = new Overview(lifetime, this);
-    this.link = new PageLink(lifetime, this);
-    this.hands = new Hands(this);
-    this.ears = new Ears(this);
-    this.toolbar = new Toolbar(lifetime, this);
-    this.legend = new Legend(lifetime, this);
-    this.tagBar = new TagBar(lifetime, this);
+    this.overview = new Overview(disposables, this);
+    this.link = new StreamlitBridge(disposables, this);
+    this.commands = new Commands(this);
+    this.playback = new Playback(this);
+    this.toolbar = new Toolbar(disposables, this);
+    this.legend = new Legend(disposables, this);
+    this.tagBar = new TagBar(disposables, this);
     this.statusBar = new StatusBar();
     this.outboxPanel = new OutboxPanel(this);
-    new Pointer(lifetime, this.stage, this);
-    new Keyboard(lifetime, this);
-    lifetime.listen(this.outbox, "change", () => this.refreshPanels("nothing"));
-    lifetime.listen(this.outbox, "stored", () => this.tellPage());
-    const { toolbar, stage, overview, statusBar, outboxPanel, legend, tagBar } = this;
-    const parts = [toolbar, stage, overview, statusBar, outboxPanel, legend, tagBar];
+    new Pointer(disposables, this.layers, this);
+    new Keyboard(disposables, this);
+    disposables.listen(this.outbox, "change", () => this.refreshPanels("nothing"));
+    disposables.listen(this.outbox, "stored", () => this.notifyPage());
+    const { toolbar, layers, overview, statusBar, outboxPanel, legend, tagBar } = this;
+    const parts = [toolbar, layers, overview, statusBar, outboxPanel, legend, tagBar];
     this.root.replaceChildren(...parts.map((part) => part.node), this.live);
   }
 
@@ -142,7 +142,7 @@ export class Board {
       return;
     }
     this.#openItem(item);
-    this.tellPage();
+    this.notifyPage();
   }
 
   #openItem(item) {
@@ -157,47 +157,47 @@ export class Board {
       return;
     }
     this.notice.hide();
-    this.stage.node.classList.toggle("waiting", this.bag === null);
-    this.keeper.open(item, this.data.preview ?? null).then(() => this.#preload());
+    this.layers.node.classList.toggle("waiting", this.bag === null);
+    this.bagSync.open(item, this.data.preview ?? null).then(() => this.#preload());
   }
 
   #tellProblem(problem) {
     if (problem.stranger) return;
-    this.stage.node.classList.remove("waiting");
+    this.layers.node.classList.remove("waiting");
     this.notice.stay(problem.message, () => this.#retry());
   }
 
   #retry() {
     this.notice.hide();
-    this.keeper.open(this.item, this.data.preview ?? null);
+    this.bagSync.open(this.item, this.data.preview ?? null);
   }
 
   async #preload() {
     for (const item of this.queue.soon()) {
-      if (this.lifetime.over || item[0] === this.bag?.id) continue;
-      await this.server.preload(item, (bag) => this.#firstTiles(bag, item[1])).catch(() => {});
+      if (this.disposables.over || item[0] === this.bag?.id) continue;
+      await this.api.preload(item, (bag) => this.#firstTiles(bag, item[1])).catch(() => {});
     }
   }
 
   /** The tiles a bag will be opened with, at a segment or at its beginning. */
   #firstTiles(bag, segment) {
-    const view = new View(bag.extent, bag.kind, bag.opening);
+    const view = new Viewport(bag.extent, bag.kind, bag.opening);
     if (segment !== null && bag.range) view.centreOn((bag.range.from + bag.range.to) / 2 - bag.extent.left);
-    return tilesFor(bag.tiles, view, this.view.plot.width * this.stage.ratio).wanted;
+    return tilesFor(bag.tiles, view, this.view.plot.width * this.layers.ratio).wanted;
   }
 
   /** Show a bag, or the same bag with news; in that case zoom and selection stay. */
   #show(bag) {
-    this.stage.node.classList.remove("waiting");
+    this.layers.node.classList.remove("waiting");
     const another = bag.id !== this.bag?.id;
     const moved = another || JSON.stringify(bag.extent) !== JSON.stringify(this.bag.extent);
-    if (moved) this.view = new View(bag.extent, bag.kind, bag.opening);
+    if (moved) this.view = new Viewport(bag.extent, bag.kind, bag.opening);
     const before = new Map(moved ? [] : this.bag.segments.map((segment) => [segment.id, segment]));
     this.bag = bag;
     for (const segment of bag.segments) this.#giveShape(segment, before.get(segment.id), moved);
     if (moved) this.navigation.fit();
     if (another) this.#arrive();
-    else this.selection.keep(this.keeper.renamed);
+    else this.selection.keep(this.bagSync.renamed);
     if (this.pending !== null && this.selection.find(this.pending)) this.#selectItem();
     if (this.hovered !== null && !this.selection.find(this.hovered)) this.hovered = null;
     this.backdrop.show(bag);
@@ -212,7 +212,7 @@ export class Board {
   }
 
   #arrive() {
-    this.ears.turnTo(this.bag);
+    this.playback.turnTo(this.bag);
     this.hovered = null;
     this.selection.ids = [];
     const before = this.navigation.recall();
@@ -220,9 +220,9 @@ export class Board {
     else this.selection.ids = before.filter((id) => this.selection.find(id));
     const n = this.bag.counts?.segments ?? this.bag.segments.length;
     const what = this.bag.kind === "sound" ? "Spectrogram" : "Picture";
-    this.stage.node.setAttribute("aria-label", `${what} of ${this.bag.name}, ${n} segments. Press ? for the keys.`);
-    if (this.data.autoplay) this.ears.play();
-    this.tellPage();
+    this.layers.node.setAttribute("aria-label", `${what} of ${this.bag.name}, ${n} segments. Press ? for the keys.`);
+    if (this.data.autoplay) this.playback.play();
+    this.notifyPage();
   }
 
   /** Select the item's segment, or wait for it: of a long bag it may lie outside what is loaded. */
@@ -238,10 +238,10 @@ export class Board {
   selectionChanged() {
     const { segments } = this.selection;
     this.pending = null;
-    if (segments.length === 1 && this.view.reveal(segments[0].shape.box)) this.stage.refresh();
+    if (segments.length === 1 && this.view.reveal(segments[0].shape.box)) this.layers.refresh();
     this.refreshPanels("overlay");
     if (segments.length) this.announce(this.statusBar.middle.textContent);
-    this.tellPage();
+    this.notifyPage();
   }
 
   goToUnchecked() {
@@ -258,7 +258,7 @@ export class Board {
     const segment = this.hovered === null ? null : this.selection.find(this.hovered);
     if (segment && !this.#quiet) this.card.show(segment, this.bag, at);
     else this.card.hide();
-    this.stage.refresh("overlay");
+    this.layers.refresh("overlay");
   }
 
   clickAt(at, more) {
@@ -267,11 +267,11 @@ export class Board {
     if (id !== null && more) this.selection.toggle(id);
     else if (id !== null) this.selection.select([id]);
     else if (!more && this.view.contains(at.x, at.y)) this.#clickNothing(at);
-    this.stage.paintNow(["overlay"]);
+    this.layers.paintNow(["overlay"]);
   }
 
   #clickNothing(at) {
-    this.ears.mark = this.view.insideAt(at.x, at.y).x;
+    this.playback.mark = this.view.insideAt(at.x, at.y).x;
     this.selection.select([]);
   }
 
@@ -288,7 +288,7 @@ export class Board {
 
   setTool(tool) {
     this.tool = tool;
-    this.stage.node.dataset.tool = tool;
+    this.layers.node.dataset.tool = tool;
     this.setDraft(null);
     this.refreshPanels("overlay");
   }
@@ -308,15 +308,15 @@ export class Board {
 
   setDraft(points) {
     this.draft = points;
-    this.stage.refresh("overlay");
+    this.layers.refresh("overlay");
   }
 
   drawn(points) {
-    this.hands.drawn(points);
+    this.commands.drawn(points);
   }
 
   togglePlay(how) {
-    this.ears.toggle(how);
+    this.playback.toggle(how);
   }
 
   toggleLoop() {
@@ -333,7 +333,7 @@ export class Board {
     this.live.textContent = sentence;
   }
 
-  tellPage() {
+  notifyPage() {
     this.link.tell();
   }
 
@@ -345,7 +345,7 @@ export class Board {
     this.outboxPanel.update();
     this.legend.update();
     this.tagBar.update();
-    if (!layers.includes("nothing")) this.stage.refresh(...layers);
+    if (!layers.includes("nothing")) this.layers.refresh(...layers);
   }
 
   // painting
@@ -356,7 +356,7 @@ export class Board {
 
   #paintBase(ctx) {
     const { x, y, width, height } = this.view.plot;
-    this.stage.clear(ctx);
+    this.layers.clear(ctx);
     ctx.fillStyle = this.theme.raised;
     ctx.fillRect(x, y, width, height);
     if (this.bag === null) return;
@@ -364,22 +364,22 @@ export class Board {
     paintDensity(ctx, this.view, this.bag);
     paintAxes(ctx, this.view, this.theme);
     this.overview.paint();
-    this.keeper.cover(this.navigation.range);
+    this.bagSync.cover(this.navigation.range);
   }
 
   #paintSegments(ctx) {
     if (this.bag === null) return;
-    const { width, height, ratio } = this.stage;
+    const { width, height, ratio } = this.layers;
     this.scene.paint(ctx, this.view, this.bag, this.theme, this.#quiet, [width, height, ratio]);
   }
 
   #paintOverlay(ctx) {
-    this.stage.clear(ctx);
+    this.layers.clear(ctx);
     if (this.bag === null) return;
     const { ids, segments } = this.selection;
     const hovered = this.hovered !== null && !ids.includes(this.hovered) ? [this.selection.find(this.hovered)] : [];
     paintMarks(ctx, this.view, hovered.filter(Boolean), segments, this.bag.classes);
     if (this.draft) paintDraft(ctx, this.view, this.draft, this.tool !== "split");
-    if (this.bag.kind === "sound") paintPlayhead(ctx, this.view, this.player.position ?? this.ears.mark, this.player.playing);
+    if (this.bag.kind === "sound") paintPlayhead(ctx, this.view, this.player.position ?? this.playback.mark, this.player.playing);
   }
 }

@@ -19,21 +19,21 @@ export function speedFor(rate) {
   return rate >= ULTRASOUND ? SPEEDS[3] : SPEEDS[0];
 }
 
-export class Player {
+export class AudioPlayer {
   #audio = new Audio();
   #frame = 0;
   #job = null;
 
-  constructor(lifetime, { onMove, onChange, onProblem }) {
+  constructor(disposables, { onMove, onChange, onProblem }) {
     this.onMove = onMove;
     this.onChange = onChange;
     this.onProblem = onProblem;
     this.loop = false;
     this.speed = SPEEDS[0];
     this.#audio.preservesPitch = false;
-    lifetime.listen(this.#audio, "ended", () => this.#pieceOver());
-    lifetime.listen(this.#audio, "error", () => this.#fail());
-    lifetime.atEnd(() => this.stop());
+    disposables.listen(this.#audio, "ended", () => this.#pieceOver());
+    disposables.listen(this.#audio, "error", () => this.#fail());
+    disposables.atEnd(() => this.stop());
   }
 
   get playing() {

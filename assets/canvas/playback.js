@@ -1,20 +1,20 @@
 /** Listening to the bag on screen: its selected segments, or from a mark the person set. */
-import { Player, speedFor } from "./player.js";
+import { AudioPlayer, speedFor } from "./audio_player.js";
 
-export class Ears {
+export class Playback {
   #bagId = null;
   #rate = null;
 
-  constructor(board) {
-    this.board = board;
+  constructor(editor) {
+    this.editor = editor;
     this.mark = 0;
-    this.player = new Player(board.lifetime, {
+    this.player = new AudioPlayer(editor.disposables, {
       onMove: (position) => {
-        board.navigation.follow(position);
-        board.stage.refresh("overlay");
+        editor.navigation.follow(position);
+        editor.layers.refresh("overlay");
       },
-      onChange: () => board.refreshPanels("overlay"),
-      onProblem: (sentence) => board.notice.say(sentence),
+      onChange: () => editor.refreshPanels("overlay"),
+      onProblem: (sentence) => editor.notice.say(sentence),
     });
   }
 
@@ -34,22 +34,22 @@ export class Ears {
   }
 
   play({ band = false } = {}) {
-    const { bag, server } = this.board;
+    const { bag, api } = this.editor;
     if (bag?.kind !== "sound") return;
-    const segments = this.board.selection.segments;
+    const segments = this.editor.selection.segments;
     const stretch = segments.length ? this.#stretchOf(segments, band) : { start: this.#start, end: bag.extent.right };
-    this.player.play({ ...stretch, clip: (piece) => server.soundUrl(bag.id, queryOf(piece)) });
+    this.player.play({ ...stretch, clip: (piece) => api.soundUrl(bag.id, queryOf(piece)) });
   }
 
   /** The mark, or where the view begins when the mark is out of it. */
   get #start() {
-    const { from, to } = this.board.navigation.range;
+    const { from, to } = this.editor.navigation.range;
     if (this.mark < from || this.mark >= to) this.mark = from;
     return this.mark;
   }
 
   #stretchOf(segments, band) {
-    const { view } = this.board;
+    const { view } = this.editor;
     const boxes = segments.map((s) => s.shape.box);
     const corners = [
       view.toReal(Math.min(...boxes.map((b) => b.u0)), Math.min(...boxes.map((b) => b.v0))),

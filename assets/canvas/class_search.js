@@ -1,23 +1,23 @@
 /** The type-to-find box over the canvas: a few letters, then Enter. Closes by Tab, by Backspace when empty, by a click. */
-import { element } from "./dom.js";
 import { labelColour } from "./colours.js";
+import { element } from "./dom.js";
 
 const MOST_SHOWN = 8;
 
-export class Finder {
+export class ClassSearch {
   #chosen = 0;
   #shown = [];
   #options = null;
 
-  constructor(lifetime, stage) {
-    this.stage = stage;
+  constructor(disposables, layers) {
+    this.layers = layers;
     this.input = element("input", { type: "text", spellcheck: false, autocomplete: "off", "aria-label": "Find a class" });
     this.list = element("ul", { role: "listbox" });
     this.node = element("div", { class: "finder", hidden: true }, this.input, this.list);
-    lifetime.listen(this.input, "input", () => this.#filter());
-    lifetime.listen(this.input, "keydown", (event) => this.#key(event));
-    lifetime.listen(this.input, "blur", () => this.close());
-    lifetime.listen(this.list, "pointerdown", (event) => this.#press(event));
+    disposables.listen(this.input, "input", () => this.#filter());
+    disposables.listen(this.input, "keydown", (event) => this.#key(event));
+    disposables.listen(this.input, "blur", () => this.close());
+    disposables.listen(this.list, "pointerdown", (event) => this.#press(event));
   }
 
   get open() {
@@ -30,7 +30,7 @@ export class Finder {
     this.input.value = "";
     this.input.placeholder = mayCreate ? "tag: type to find or to add" : "label: type to find";
     this.node.hidden = false;
-    const room = { x: this.stage.width - 264, y: this.stage.height - 250 };
+    const room = { x: this.layers.width - 264, y: this.layers.height - 250 };
     this.node.style.left = `${Math.max(4, Math.min(at.x, room.x))}px`;
     this.node.style.top = `${Math.max(4, Math.min(at.y, room.y))}px`;
     this.#filter();
@@ -41,7 +41,7 @@ export class Finder {
     if (!this.open) return;
     this.node.hidden = true;
     this.#options = null;
-    if (this.node.getRootNode().activeElement === this.input) this.stage.node.focus({ preventScroll: true });
+    if (this.node.getRootNode().activeElement === this.input) this.layers.node.focus({ preventScroll: true });
   }
 
   #filter() {

@@ -5,23 +5,23 @@ const LAYERS = ["base", "segments", "overlay"];
 const HIGHEST = 900;
 
 /** At least what the page asks for; more where the window has room besides what else the page shows. */
-export function stageHeight({ height, around }) {
+export function layersHeight({ height, around }) {
   return around ? `clamp(${height}px, 100vh - ${around}px, ${HIGHEST}px)` : `${height}px`;
 }
 
-export class Stage {
+export class Layers {
   #stale = new Set(LAYERS);
   #frame = 0;
 
   /** `painters` has one function a layer, called with its context when it is out of date; it clears what it repaints. */
-  constructor(lifetime, painters) {
+  constructor(disposables, painters) {
     this.painters = painters;
     this.width = 0;
     this.height = 0;
     this.canvases = Object.fromEntries(LAYERS.map((name) => [name, element("canvas", { class: `layer ${name}` })]));
     this.node = element("div", { class: "stage", tabIndex: 0, role: "application" }, ...Object.values(this.canvases));
-    lifetime.watchSize(this.node, () => this.measure());
-    lifetime.atEnd(() => cancelAnimationFrame(this.#frame));
+    disposables.watchSize(this.node, () => this.measure());
+    disposables.atEnd(() => cancelAnimationFrame(this.#frame));
     this.onSize = () => {};
     this.painted = 0;
   }

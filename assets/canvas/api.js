@@ -5,7 +5,7 @@ const KEPT_IMAGES = 8;
 const KEPT_TILE_PIXELS = 32_000_000; // 4 bytes each, once decoded
 const KEEPALIVE_BYTES = 60_000; // browsers refuse more
 
-export class Refused extends Error {
+export class ApiError extends Error {
   constructor(status, sentence) {
     super(sentence);
     this.status = status;
@@ -17,18 +17,18 @@ export class Refused extends Error {
   }
 }
 
-const servers = new Map();
+const apis = new Map();
 
 /** The one server a project has in this page load, with the token of the latest page run. */
-export function serverFor(data) {
-  if (!servers.has(data.project)) servers.set(data.project, new Server(data));
-  const server = servers.get(data.project);
-  server.enter(data);
-  return server;
+export function apiFor(data) {
+  if (!apis.has(data.project)) apis.set(data.project, new Api(data));
+  const api = apis.get(data.project);
+  api.enter(data);
+  return api;
 }
 
 /** Tells of "stranger" when it was restarted and knows the token no more. */
-export class Server extends EventTarget {
+export class Api extends EventTarget {
   #bags = new Map();
   #images = new Map();
   #tiles = new Map();
@@ -161,7 +161,7 @@ export class Server extends EventTarget {
     const headers = { ...options.headers, "X-Bagtag-Token": this.token };
     const answer = await fetch(new URL(path, this.root), { ...options, headers, credentials: "same-origin" });
     if (answer.ok) return answer;
-    const refused = new Refused(answer.status, await sentenceOf(answer));
+    const refused = new ApiError(answer.status, await sentenceOf(answer));
     if (refused.stranger) this.dispatchEvent(new Event("stranger"));
     throw refused;
   }

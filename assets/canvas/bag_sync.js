@@ -7,7 +7,7 @@
  * Of a long bag with many segments (`bag.range` is not null) only those around the view are here: `cover` fetches others
  * when the view moves, `bring` those around a segment. Selected segments stay wherever the view goes.
  */
-import { needsFetch, withEdits } from "./acts.js";
+import { needsFetch, withEdits } from "./edits.js";
 import { assignKeys } from "./keys.js";
 
 const LOOK_EVERY = 2000;
@@ -17,7 +17,7 @@ const COVER_AGAIN = 1000; // milliseconds after a range could not be fetched
 const MARGIN = { needed: 0.25, fetched: 0.75 }; // of the view's width, to either side
 const MOST_ALSO = 100;
 
-export class Keeper {
+export class BagSync {
   #told = null; // the bag as the server told it
   #settled = []; // edits the server has stored, not yet part of what it told
   #turn = 0;
@@ -28,17 +28,17 @@ export class Keeper {
   #covering = false;
   #coverAfter = 0;
 
-  constructor(lifetime, server, outbox, { onBag, onProblem, onResult, selected }) {
-    Object.assign(this, { lifetime, server, outbox, onBag, onProblem, onResult, selected });
+  constructor(disposables, api, outbox, { onBag, onProblem, onResult, selected }) {
+    Object.assign(this, { disposables, api, outbox, onBag, onProblem, onResult, selected });
     this.id = null;
     this.preview = null;
     this.revision = 0;
     this.bag = null;
     this.renamed = new Map(); // segments drawn here, by the names they had before the server gave them ids
-    lifetime.listen(outbox, "stored", ({ detail }) => this.#stored(detail));
-    lifetime.every(LOOK_EVERY, () => this.#look());
-    lifetime.listen(document, "visibilitychange", () => this.#look());
-    lifetime.atEnd(() => [this.#soon, this.#again].forEach(clearTimeout));
+    disposables.listen(outbox, "stored", ({ detail }) => this.#stored(detail));
+    disposables.every(LOOK_EVERY, () => this.#style());
+    disposables.listen(document, "visibilitychange", () => this.#style());
+    disposables.atEnd(() => [this.#soon, this.#again].forEach(clearTimeout));
   }
 
   /** Show another bag (of a long one, the part with a segment): at once where it was fetched before, then as it is now. */
@@ -46,7 +46,7 @@ export class Keeper {
     this.id = id;
     this.preview = preview;
     this.#settled = [];
-    const known = preview === null ? this.server.knownBag(id) : undefined;
+    const known = preview === null ? this.api.knownBag(id) : undefined;
     this.#told = known ?? null;
     const here = segment === null || known?.segments.some((s) => s.id === segment);
     this.#asked = here ? rangeOf(known) : { segment };
@@ -59,12 +59,12 @@ export class Keeper {
     const turn = ++this.#turn;
     const { id, preview } = this;
     try {
-      const bag = await (preview === null ? this.server.bag(id, this.#query()) : this.server.preview(preview));
-      if (turn !== this.#turn || this.lifetime.over) return;
+      const bag = await (preview === null ? this.api.bag(id, this.#query()) : this.api.preview(preview));
+      if (turn !== this.#turn || this.disposables.over) return;
       this.#take(bag);
     } catch (problem) {
       if (turn === this.#turn) this.#asked = rangeOf(this.#told);
-      if (turn === this.#turn && !this.lifetime.over && !quietly) this.onProblem(problem);
+      if (turn === this.#turn && !this.disposables.over && !quietly) this.onProblem(problem);
       return false;
     }
     return true;
@@ -135,7 +135,7 @@ export class Keeper {
     for (const one of done) if (one.result.error || one.result.overtook?.length) this.onResult(one);
     const stored = here.filter(({ result }) => !result.error);
     for (const { edit, result } of done) {
-      if (!result.error && !needsFetch(edit.act)) this.server.amendBag(edit.bag, (bag) => withEdits(bag, [edit]));
+      if (!result.error && !needsFetch(edit.act)) this.api.amendBag(edit.bag, (bag) => withEdits(bag, [edit]));
     }
     this.#settled.push(...stored);
     const alone = revision !== null && revision === this.revision + done.filter(({ result }) => !result.error).length;
@@ -146,7 +146,7 @@ export class Keeper {
     else this.compose();
     if (outdated) this.fetch({ quietly: true });
     clearTimeout(this.#soon);
-    this.#soon = setTimeout(() => this.#look(), LOOK_AFTER_EDIT);
+    this.#soon = setTimeout(() => this.#style(), LOOK_AFTER_EDIT);
   }
 
   /** What these edits did is fully known here: no need to fetch the bag for them. */
@@ -161,14 +161,14 @@ export class Keeper {
     this.compose();
   }
 
-  async #look() {
+  async #style() {
     if (this.#looking || document.hidden || this.preview !== null || this.#told === null) return;
     this.#looking = true;
     try {
-      const news = await this.server.news(this.revision);
+      const news = await this.api.news(this.revision);
       const concerns = news.bags.includes(this.id) || news.topics.length > 0;
       if (!concerns) this.revision = Math.max(this.revision, news.revision);
-      else if (!this.lifetime.over) await this.fetch({ quietly: true });
+      else if (!this.disposables.over) await this.fetch({ quietly: true });
     } catch {
       // The outbox shows when the server is away; looking again in two seconds is all there is to do.
     } finally {

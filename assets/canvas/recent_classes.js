@@ -1,7 +1,7 @@
 /** Classes in the order a tagger wants them: those tagged lately, then those tagged often. */
 const MOST_RECENT = 6;
 
-export class Recent {
+export class RecentClasses {
   constructor(project) {
     this.key = `bagtag.recent.${project}`;
     this.ids = this.#load();

@@ -1,27 +1,27 @@
 /** What a person does to the bag on screen: every act goes to the outbox and is drawn at once. */
-import { BACKGROUND, labelOf } from "./acts.js";
-import { Recent } from "./recent.js";
 import { describe, nameOf } from "./card.js";
+import { BACKGROUND, labelOf } from "./edits.js";
+import { RecentClasses } from "./recent_classes.js";
 
 const SMALLEST_DRAWING = 5; // pixels
 
-export class Hands {
-  constructor(board) {
-    this.board = board;
-    this.recent = new Recent(board.data.project);
-    board.lifetime.listen(board.outbox, "stored", ({ detail }) => this.#stored(detail.done));
+export class Commands {
+  constructor(editor) {
+    this.editor = editor;
+    this.recent = new RecentClasses(editor.data.project);
+    editor.disposables.listen(editor.outbox, "stored", ({ detail }) => this.#stored(detail.done));
   }
 
   get mayEdit() {
-    return this.board.bag !== null && ["review", "segment", "tag"].includes(this.board.mode);
+    return this.editor.bag !== null && ["review", "segment", "tag"].includes(this.editor.mode);
   }
 
   /** Queue an act of the bag on screen and show what it does. */
   do(act) {
-    const { outbox, keeper, data } = this.board;
+    const { outbox, bagSync, data } = this.editor;
     if (!this.mayEdit) return null;
-    const edit = outbox.add(act, this.board.bag.id, data.annotator, keeper.revision);
-    keeper.compose();
+    const edit = outbox.add(act, this.editor.bag.id, data.annotator, bagSync.revision);
+    bagSync.compose();
     return edit;
   }
 
@@ -31,7 +31,7 @@ export class Hands {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
     this.do({ act: "correct", segments, label, sampled: this.#sampled(segments) });
-    this.board.announce(`${segments.length > 1 ? `${segments.length} segments` : "Segment"}: ${nameOf(label, this.board.bag)}`);
+    this.editor.announce(`${segments.length > 1 ? `${segments.length} segments` : "Segment"}: ${nameOf(label, this.editor.bag)}`);
   }
 
   labelBackground() {
@@ -42,54 +42,54 @@ export class Hands {
   accept() {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
-    const open = this.board.selection.segments.filter((s) => s.label === null);
+    const open = this.editor.selection.segments.filter((s) => s.label === null);
     const guessed = open.filter((s) => s.guesses.length).map((s) => s.id);
     if (guessed.length) this.do({ act: "accept", segments: guessed, sampled: this.#sampled(guessed) });
     else if (open.length) {
-      this.board.notice.say("There is no prediction to accept yet: give the segment a label, or train a model first.");
+      this.editor.notice.say("There is no prediction to accept yet: give the segment a label, or train a model first.");
       return;
     }
-    this.board.goToUnchecked();
+    this.editor.goToUnchecked();
   }
 
   acceptBag() {
-    const { bag } = this.board;
+    const { bag } = this.editor;
     const open = bag?.counts ? bag.counts.segments - bag.counts.checked : (bag?.segments.filter((s) => s.label === null && s.guesses.length).length ?? 0);
     if (open) this.do({ act: "accept_bag", bag: bag.id });
-    this.board.announce(open ? `${open} segments accepted` : "Nothing left to accept in this bag");
+    this.editor.announce(open ? `${open} segments accepted` : "Nothing left to accept in this bag");
   }
 
   find() {
-    const { board } = this;
-    const tagging = board.mode === "tag";
+    const { editor } = this;
+    const tagging = editor.mode === "tag";
     if (!tagging && !this.#selectedIds("Select a segment first: click it, or press the arrow keys.")) return;
-    board.finder.show({
+    editor.classSearch.show({
       classes: this.#likelyFirst(),
-      at: board.placeOfSelection(),
+      at: editor.placeOfSelection(),
       mayCreate: tagging,
       choose: (found, name) => this.#found(found, name),
     });
   }
 
   #found(found, name) {
-    if (found && this.board.mode === "tag") this.setTag(found.id, 1);
+    if (found && this.editor.mode === "tag") this.setTag(found.id, 1);
     else if (found) this.label(found.id);
     else this.#createAndTag(name);
   }
 
   #createAndTag(name) {
     const edit = this.do({ act: "add_class", name });
-    if (edit) this.do({ act: "tag", bag: this.board.bag.id, class: `@${edit.number}`, value: 1 });
-    this.board.announce(`${name} added and tagged`);
+    if (edit) this.do({ act: "tag", bag: this.editor.bag.id, class: `@${edit.number}`, value: 1 });
+    this.editor.announce(`${name} added and tagged`);
   }
 
   /** The bag's tags and what the model thinks of the segment first, then the others in their order. */
   #likelyFirst() {
-    const { bag } = this.board;
-    const [segment] = this.board.selection.segments;
+    const { bag } = this.editor;
+    const [segment] = this.editor.selection.segments;
     const likely = [...(segment?.guesses ?? []), ...bag.suggestions].map(([label]) => label);
     const tagged = Object.keys(bag.tags).filter((id) => bag.tags[id] === 1).map(Number);
-    const first = this.board.mode === "tag" ? [...likely, ...this.recent.order(bag.classes.values())] : [...likely, ...tagged];
+    const first = this.editor.mode === "tag" ? [...likely, ...this.recent.order(bag.classes.values())] : [...likely, ...tagged];
     const ids = new Set([...first, ...bag.classes.keys()]);
     return [...ids].map((id) => bag.classes.get(id)).filter(Boolean);
   }
@@ -97,38 +97,38 @@ export class Hands {
   // tags
 
   toggleTag(classId) {
-    this.setTag(classId, this.board.bag.tags[classId] === 1 ? 0 : 1);
+    this.setTag(classId, this.editor.bag.tags[classId] === 1 ? 0 : 1);
   }
 
   setTag(classId, value) {
-    const { bag } = this.board;
+    const { bag } = this.editor;
     this.do({ act: "tag", bag: bag.id, class: classId, value });
     if (value === 1) this.recent.note(classId);
-    this.board.announce(`${nameOf(classId, this.board.bag)} ${value === 1 ? "tagged" : "not tagged"}`);
+    this.editor.announce(`${nameOf(classId, this.editor.bag)} ${value === 1 ? "tagged" : "not tagged"}`);
   }
 
   takeSuggestions() {
-    const { bag } = this.board;
+    const { bag } = this.editor;
     const likely = bag.suggestions.filter(([id, p]) => p >= 0.5 && bag.tags[id] === undefined);
     for (const [id] of likely) this.do({ act: "tag", bag: bag.id, class: id, value: 1 });
-    this.board.announce(likely.length ? `${likely.length} suggested tags taken` : "No suggestion of one half or more");
+    this.editor.announce(likely.length ? `${likely.length} suggested tags taken` : "No suggestion of one half or more");
   }
 
   finish(rest) {
-    this.do({ act: "finish", bag: this.board.bag.id, rest });
-    this.board.goBy(1);
+    this.do({ act: "finish", bag: this.editor.bag.id, rest });
+    this.editor.goBy(1);
   }
 
   nothingHere() {
-    this.do({ act: "nothing_here", bag: this.board.bag.id });
-    this.board.goBy(1);
+    this.do({ act: "nothing_here", bag: this.editor.bag.id });
+    this.editor.goBy(1);
   }
 
   // shapes
 
   /** A hand-drawn line or outline, in pixels, has been finished with the tool in use. */
   drawn(points) {
-    const { tool, view } = this.board;
+    const { tool, view } = this.editor;
     if (extentOf(points) < SMALLEST_DRAWING) return;
     const line = points.map(({ x, y }) => view.insideAt(x, y)).map(({ x, y }) => [round(x), round(y)]);
     if (tool === "split") this.#split(line);
@@ -137,62 +137,62 @@ export class Hands {
   }
 
   #draw(ring) {
-    const edit = this.do({ act: "draw", bag: this.board.bag.id, rings: [ring] });
-    if (edit) this.board.selection.select([`@${edit.number}`]);
+    const edit = this.do({ act: "draw", bag: this.editor.bag.id, rings: [ring] });
+    if (edit) this.editor.selection.select([`@${edit.number}`]);
   }
 
   #redraw(ring) {
-    const [segment] = this.board.selection.ids;
+    const [segment] = this.editor.selection.ids;
     this.do({ act: "redraw", segment, rings: [ring] });
-    this.board.setTool("select");
+    this.editor.setTool("select");
   }
 
   #split(line) {
-    const [segment] = this.board.selection.ids;
+    const [segment] = this.editor.selection.ids;
     this.do({ act: "split", segment, line });
-    this.board.setTool("select");
+    this.editor.setTool("select");
   }
 
   merge() {
-    const segments = this.board.selection.ids;
+    const segments = this.editor.selection.ids;
     if (segments.length < 2) {
-      this.board.notice.say("Shift+click another segment, then press M to merge them.");
+      this.editor.notice.say("Shift+click another segment, then press M to merge them.");
       return;
     }
     const edit = this.do({ act: "merge", segments });
-    if (edit) this.board.selection.select([`@${edit.number}`]);
+    if (edit) this.editor.selection.select([`@${edit.number}`]);
   }
 
   remove() {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
-    const next = this.board.selection.neighbourAfter(segments);
+    const next = this.editor.selection.neighbourAfter(segments);
     this.do({ act: "delete", segments });
-    this.board.selection.select(next === null ? [] : [next]);
-    this.board.announce(segments.length > 1 ? `${segments.length} segments deleted` : "Segment deleted");
+    this.editor.selection.select(next === null ? [] : [next]);
+    this.editor.announce(segments.length > 1 ? `${segments.length} segments deleted` : "Segment deleted");
   }
 
   // history
 
   undo() {
-    this.do({ act: "undo", bag: this.board.bag.id });
+    this.do({ act: "undo", bag: this.editor.bag.id });
   }
 
   redo() {
-    this.do({ act: "redo", bag: this.board.bag.id });
+    this.do({ act: "redo", bag: this.editor.bag.id });
   }
 
   // answers
 
   #stored(done) {
     for (const { edit, result } of done) {
-      if (["undo", "redo"].includes(edit.act.act) && result.sentence) this.board.announce(result.sentence);
+      if (["undo", "redo"].includes(edit.act.act) && result.sentence) this.editor.announce(result.sentence);
     }
   }
 
   /** The server refused an act, or it replaced something the person had not seen. */
   explain({ edit, result }) {
-    const { notice } = this.board;
+    const { notice } = this.editor;
     if (result.setAside) return; // shown under the canvas until it is tried again or discarded
     if (result.confirm) notice.ask(result.error, () => this.do({ ...edit.act, confirm: true }));
     else if (result.error) notice.say(result.error);
@@ -200,13 +200,13 @@ export class Hands {
   }
 
   #selectedIds(otherwise) {
-    if (this.board.selection.ids.length) return [...this.board.selection.ids];
-    this.board.notice.say(otherwise);
+    if (this.editor.selection.ids.length) return [...this.editor.selection.ids];
+    this.editor.notice.say(otherwise);
     return null;
   }
 
   #sampled(segments) {
-    const { data, item } = this.board;
+    const { data, item } = this.editor;
     return Boolean(data.sampled) && item !== null && segments.includes(item[1]);
   }
 }

@@ -3,9 +3,9 @@
  * line and a badge (a tick for accepted, a pen for corrected); background is a quiet grey dotted line; a guess that
  * contradicts the tags wears a warning triangle. So no difference hangs on colour alone.
  */
-import { confidenceOf, labelOf, standingOf } from "./acts.js";
 import { inkOn, labelColour } from "./colours.js";
-import { heartOf } from "./heart.js";
+import { confidenceOf, labelOf, standingOf } from "./edits.js";
+import { labelAnchor } from "./label_anchor.js";
 import { pixelBox, stroke } from "./paint.js";
 
 const LINES = {
@@ -18,7 +18,7 @@ const LINES = {
 };
 
 /** How one segment is to be drawn. */
-export function lookOf(segment, classes, quiet) {
+export function styleOf(segment, classes, quiet) {
   const standing = quiet ? "unlabelled" : standingOf(segment);
   const label = quiet ? null : labelOf(segment);
   const sure = standing === "unlabelled" || standing === "background" ? 0 : confidenceOf(segment);
@@ -66,7 +66,7 @@ export function paintBadge(ctx, view, { segment, standing, colour }) {
 }
 
 function aboveItsName(segment, view) {
-  const { u, v } = heartOf(segment.shape);
+  const { u, v } = labelAnchor(segment.shape);
   const { x, y } = view.pixelAt(u, v);
   return { x, y: y - 16 };
 }

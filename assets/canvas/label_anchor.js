@@ -5,16 +5,16 @@
 import { insideRings } from "./shapes.js";
 
 const STEPS = 12;
-const hearts = new WeakMap();
+const anchors = new WeakMap();
 
 /** The point of the plane furthest from a shape's edge, of those on a grid over its box. */
-export function heartOf(shape) {
-  if (!hearts.has(shape)) hearts.set(shape, findHeart(shape));
-  return hearts.get(shape);
+export function labelAnchor(shape) {
+  if (!anchors.has(shape)) anchors.set(shape, findAnchor(shape));
+  return anchors.get(shape);
 }
 
-function findHeart({ rings, box }) {
-  let heart = { u: (box.u0 + box.u1) / 2, v: (box.v0 + box.v1) / 2 };
+function findAnchor({ rings, box }) {
+  let anchor = { u: (box.u0 + box.u1) / 2, v: (box.v0 + box.v1) / 2 };
   let furthest = -1;
   for (let i = 0; i < STEPS; i++) {
     for (let j = 0; j < STEPS; j++) {
@@ -22,10 +22,10 @@ function findHeart({ rings, box }) {
       const v = box.v0 + ((j + 0.5) / STEPS) * (box.v1 - box.v0);
       if (!insideRings(rings, u, v)) continue;
       const distance = distanceToEdge(rings, u, v);
-      if (distance > furthest) [heart, furthest] = [{ u, v }, distance];
+      if (distance > furthest) [anchor, furthest] = [{ u, v }, distance];
     }
   }
-  return heart;
+  return anchor;
 }
 
 /** Squared distance to the nearest piece of outline. */

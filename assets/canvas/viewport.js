@@ -13,7 +13,7 @@ const warps = {
   mel: { to: (y) => 2595 * Math.log10(1 + y / 700), from: (v) => 700 * (10 ** (v / 2595) - 1) },
 };
 
-export class View {
+export class Viewport {
   /** `opening`: from and to, in real units, of the part that is shown first; null shows all. */
   constructor(extent, kind, opening = null) {
     this.extent = extent;
@@ -36,7 +36,7 @@ export class View {
     this.home = this.kind === "picture" ? letterbox(this.whole, plot) : { ...this.whole };
     const width = (this.home.u1 - this.home.u0) / zoom.x;
     const height = (this.home.v1 - this.home.v0) / zoom.y;
-    this.#look((u0 + u1 - width) / 2, (v0 + v1 - height) / 2, width, height);
+    this.#style((u0 + u1 - width) / 2, (v0 + v1 - height) / 2, width, height);
   }
 
   get zoom() {
@@ -61,32 +61,32 @@ export class View {
     const zoom = this.zoom;
     const fx = clamp(zoom.x * factorX, 1, this.deepest.x) / zoom.x;
     const fy = clamp(zoom.y * factorY, 1, this.deepest.y) / zoom.y;
-    this.#look(at.u - (at.u - u0) / fx, at.v - (at.v - v0) / fy, (u1 - u0) / fx, (v1 - v0) / fy);
+    this.#style(at.u - (at.u - u0) / fx, at.v - (at.v - v0) / fy, (u1 - u0) / fx, (v1 - v0) / fy);
   }
 
   panBy(dx, dy) {
     const { u0, u1, v0, v1 } = this.window;
     const width = u1 - u0;
     const height = v1 - v0;
-    this.#look(u0 - (dx * width) / this.plot.width, v0 - (dy * height) / this.plot.height, width, height);
+    this.#style(u0 - (dx * width) / this.plot.width, v0 - (dy * height) / this.plot.height, width, height);
   }
 
   /** Move by a share of the view's width; by infinity, to the end. */
   shift(share) {
     const { u0, u1, v0, v1 } = this.window;
     const target = Number.isFinite(share) ? u0 + share * (u1 - u0) : share > 0 ? this.home.u1 : this.home.u0;
-    this.#look(target, v0, u1 - u0, v1 - v0);
+    this.#style(target, v0, u1 - u0, v1 - v0);
   }
 
   centreOn(u) {
     const { u0, u1, v0, v1 } = this.window;
-    this.#look(u - (u1 - u0) / 2, v0, u1 - u0, v1 - v0);
+    this.#style(u - (u1 - u0) / 2, v0, u1 - u0, v1 - v0);
   }
 
   /** Show so many seconds, about the same middle. */
   span(seconds) {
     const { u0, u1, v0, v1 } = this.window;
-    this.#look((u0 + u1 - seconds) / 2, v0, seconds, v1 - v0);
+    this.#style((u0 + u1 - seconds) / 2, v0, seconds, v1 - v0);
   }
 
   /** Move as little as needed to have a box of the plane on screen; what is far away comes to the middle. */
@@ -94,7 +94,7 @@ export class View {
     const { u0, u1, v0, v1 } = this.window;
     const moveU = nudge(u0, u1, box.u0, box.u1);
     const moveV = nudge(Math.min(v0, v1), Math.max(v0, v1), box.v0, box.v1);
-    if (moveU || moveV) this.#look(u0 + moveU, v0 + moveV, u1 - u0, v1 - v0);
+    if (moveU || moveV) this.#style(u0 + moveU, v0 + moveV, u1 - u0, v1 - v0);
     return Boolean(moveU || moveV);
   }
 
@@ -145,10 +145,10 @@ export class View {
   }
 
   recall(window) {
-    this.#look(window.u0, window.v0, window.u1 - window.u0, window.v1 - window.v0);
+    this.#style(window.u0, window.v0, window.u1 - window.u0, window.v1 - window.v0);
   }
 
-  #look(u0, v0, width, height) {
+  #style(u0, v0, width, height) {
     const home = this.home;
     const left = clamp(u0, home.u0, home.u1 - width);
     const down = home.v1 < home.v0; // sound: v shrinks towards the bottom, and height is negative

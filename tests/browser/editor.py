@@ -6,40 +6,40 @@ from typing import Any
 from urllib.parse import urlencode
 
 ROOT = """document.querySelector('[data-testid="stBidiComponentIsolated"]')?.shadowRoot?.querySelector('.bagtag')"""
-BOARD = f"{ROOT}?.board"
+EDITOR = f"{ROOT}?.editor"
 _STATE = """b => b && b.bag && ({
   bag: b.bag.id, segments: b.bag.segments.length, selected: b.selection.ids, tool: b.tool, mode: b.mode,
   unsent: b.outbox.unsent.length, stored: b.outbox.stored, state: b.outbox.state, window: b.view.window,
   zoom: b.view.zoom, tags: b.bag.tags, labels: Object.fromEntries(b.bag.segments.map(s => [s.id, s.label])),
   guesses: Object.fromEntries(b.bag.segments.map(s => [s.id, s.guesses])), playing: b.player.playing,
-  position: b.player.position, image: b.stage.painted})"""
+  position: b.player.position, image: b.layers.painted})"""
 
 
-class Board:
+class Editor:
     """The first canvas of a page."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
 
     @classmethod
-    def open(cls, page: Any, url: str, **asked: Any) -> Board:
+    def open(cls, page: Any, url: str, **asked: Any) -> Editor:
         """Go to the canvas page and wait until a bag is drawn."""
         page.goto(f"{url}/?{urlencode(asked)}")
-        board = cls(page)
-        board.wait("s")
-        return board
+        editor = cls(page)
+        editor.wait("s")
+        return editor
 
     def ask(self, script: str) -> Any:
-        """Evaluate a function of the board."""
-        return self.page.evaluate(f"({script})({BOARD})")
+        """Evaluate a function of the editor."""
+        return self.page.evaluate(f"({script})({EDITOR})")
 
     @property
     def state(self) -> dict[str, Any]:
         return self.ask(_STATE)
 
     def wait(self, condition: str, timeout: float = 20.0) -> dict[str, Any]:
-        """Wait until a condition on the state `s` holds; answers the state it held for."""
-        script = f"(() => {{ const s = ({_STATE})({BOARD}); return s && ({condition}) && s; }})()"
+        """Wait until a condition on the state `s` holds; returns that state."""
+        script = f"(() => {{ const s = ({_STATE})({EDITOR}); return s && ({condition}) && s; }})()"
         return self.page.wait_for_function(script, timeout=1000 * timeout).json_value()
 
     def saved(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class Board:
 
     def _on_page(self, u: float, v: float) -> tuple[float, float]:
         at = self.ask(f"b => b.view.pixelAt({u}, {v})")
-        box = self.ask("b => b.stage.canvases.base.getBoundingClientRect().toJSON()")
+        box = self.ask("b => b.layers.canvases.base.getBoundingClientRect().toJSON()")
         return box["x"] + at["x"], box["y"] + at["y"]
 
     def click(self, segment: int, **how: Any) -> None:
