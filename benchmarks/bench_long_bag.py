@@ -126,7 +126,7 @@ class _Canvas:
         self._get(f"image/{self.bag}?v={self.known['image']}&level={level}&tile={tile}")
 
     def _get(self, path: str) -> Any:
-        from pages.widgets.routes.doors import TOKEN
+        from pages.widgets.routes.auth import TOKEN
 
         answer = self.client.get(f"{self.door}/{path}", headers={"X-Bagtag-Token": TOKEN})
         assert answer.status_code == 200, (path, answer.text)

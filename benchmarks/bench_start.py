@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
-
-from pages.widgets.open_projects import key_of
 from tests.browser.board import Board
+
+from pages.widgets.app.open_projects import key_of
 from tests.browser.conftest import ROOT, Server
 from tests.browser.projects import sound_project
 from tests.conftest import FLAGS, found_chromium

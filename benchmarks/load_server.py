@@ -9,7 +9,7 @@ import streamlit as st
 from pages.widgets.app.open_projects import key_of, open_once
 from pages.widgets.app.server import lifespan, middleware
 from pages.widgets.routes import canvas_routes
-from pages.widgets.routes.doors import TOKEN
+from pages.widgets.routes.auth import TOKEN
 
 _folder = Path(os.environ["BAGTAG_LOAD_PROJECT"])
 open_once(_folder)

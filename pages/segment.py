@@ -1,45 +1,51 @@
-"""Segment: turn the knobs, see at once what they would find, apply them; or draw by hand."""
+"""Segment: change the settings, see at once what they would find, apply them; or draw by hand."""
 
 import streamlit as st
 
+from miml_core.project import Project
 from pages.widgets.app.session import the_project
 from pages.widgets.canvas import canvas
-from pages.widgets.current_bag import look_at
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
-from pages.widgets.segment_queue import bags_to_segment
 from pages.widgets.segmentation.apply_settings import apply_settings, learn_segmenter
 from pages.widgets.segmentation.preview import part_tried, preview
 from pages.widgets.segmentation.segment_settings import segment_settings
 from pages.widgets.text import count
 
-project = the_project()
-
 
 @st.fragment
 @show_errors()
-def segment_editor() -> None:
-    """Knobs and the two canvases: turning a knob runs only this."""
-    bags, start = bags_to_segment(project)
-    turned = segment_settings(project)
+def segment_editor(project: Project) -> None:
+    """Show the settings, the stored segments and those the settings would find; a change runs only this."""
+    settings = segment_settings(project)
     buttons = st.container(horizontal=True, vertical_alignment="center")
     stored, tried = st.columns(2, gap="small")
     with stored:
         st.markdown("**Stored** · draw, merge, split and delete here")
-        state = canvas(project, start, mode="segment", queue=bags, height=260, around=455, key="segment.canvas")
-    look_at(project, state.bag_id)
+        bag_id = canvas(
+            project,
+            mode="segment",
+            queue={"show": "all", "sort": "added", "bags": project.progress().n_bags},
+            report_bag=True,
+            height=260,
+            around=455,
+            key="segment.canvas",
+        )
+    if bag_id is None:  # the browser reports the bag a moment after the canvas is shown
+        return
     with buttons:
-        apply_settings(project, state.bag_id, turned)
+        apply_settings(project, bag_id, settings)
         learn_segmenter(project)
     with tried, show_errors():
-        with st.spinner("Trying the knobs …"):
-            bag = project.bag(state.bag_id)
-            name, found = preview(project, bag, turned)
-        st.markdown(f"**With these knobs** · {count(found, 'segment')}{part_tried(project, bag)}")
-        canvas(project, state.bag_id, mode="preview", preview=name, height=260, around=455, key="segment.preview")
+        with st.spinner("Finding segments with these settings …"):
+            bag = project.bag(bag_id)
+            name, found = preview(project, bag, settings)
+        st.markdown(f"**With these settings** · {count(found, 'segment')}{part_tried(project, bag)}")
+        canvas(project, bag_id, mode="preview", preview=name, height=260, around=455, key="segment.preview")
 
 
 with show_errors():
+    project = the_project()
     if project.progress().n_bags == 0:
         empty_state(
             "There is nothing to segment yet",
@@ -52,8 +58,8 @@ with show_errors():
         hint(
             project,
             "segment",
-            "Segments are found by themselves: what stands out of the background. Turn "
-            f"**{'Sensitivity' if project.kind == 'sound' else 'Segments a picture'}** and watch the right side; wrong "
-            "ones do little harm, missing ones cannot be labelled.",
+            "Segments are detected automatically: whatever stands out of the background. Change "
+            f"**{'Sensitivity' if project.kind == 'sound' else 'Segments a picture'}** and watch the right side; false "
+            "detections do little harm, missing ones cannot be labelled.",
         )
-        segment_editor()
+        segment_editor(project)

@@ -1,4 +1,4 @@
-/** The doors of the app, as the canvas uses them: bags, pictures, sound, revisions, edits. */
+/** The routes of the app: bags, pictures, sound, the queue, counters, revisions, edits. */
 
 const KEPT_BAGS = 12;
 const KEPT_IMAGES = 8;
@@ -6,20 +6,20 @@ const KEPT_TILE_PIXELS = 32_000_000; // 4 bytes each, once decoded
 const KEEPALIVE_BYTES = 60_000; // browsers refuse more
 
 export class ApiError extends Error {
-  constructor(status, sentence) {
-    super(sentence);
+  constructor(status, message) {
+    super(message);
     this.status = status;
   }
 
-  /** The server does not know this visitor (any more): a new token helps, trying again does not. */
-  get stranger() {
+  /** The server does not accept the token: a new one helps, trying again does not. */
+  get unauthorized() {
     return this.status === 401;
   }
 }
 
 const apis = new Map();
 
-/** The one server a project has in this page load, with the token of the latest page run. */
+/** The one client of a project in this page load, with the token of the latest page run. */
 export function apiFor(data) {
   if (!apis.has(data.project)) apis.set(data.project, new Api(data));
   const api = apis.get(data.project);
@@ -27,13 +27,13 @@ export function apiFor(data) {
   return api;
 }
 
-/** Tells of "stranger" when it was restarted and knows the token no more. */
+/** Dispatches "unauthorized" when the server was restarted and does not accept the token any more. */
 export class Api extends EventTarget {
   #bags = new Map();
   #images = new Map();
   #tiles = new Map();
   #tilePixels = 0;
-  #onTheWay = new Map();
+  #pending = new Map();
 
   constructor(data) {
     super();
@@ -52,7 +52,7 @@ export class Api extends EventTarget {
     return this.#bags.get(id);
   }
 
-  /** A known bag is known better now. */
+  /** Change the copy of a bag that was fetched before. */
   amendBag(id, change) {
     if (this.#bags.has(id)) this.#bags.set(id, change(this.#bags.get(id)));
   }
@@ -61,7 +61,7 @@ export class Api extends EventTarget {
     return this.#images.get(`${id}/${version}`);
   }
 
-  /** A bag as it is now; `query` says which segments of a long one. */
+  /** A bag as it is now; `query` selects the segments of a long one. */
   bag(id, query = {}) {
     const path = `bag/${id}${Object.keys(query).length ? `?${new URLSearchParams(query)}` : ""}`;
     return this.#once(path, async () => {
@@ -76,8 +76,8 @@ export class Api extends EventTarget {
     const name = `${id}/${version}`;
     if (this.#images.has(name)) return Promise.resolve(this.#images.get(name));
     return this.#once(`image/${name}`, async () => {
-      const answer = await this.#get(`image/${id}?v=${encodeURIComponent(version)}`);
-      const image = await createImageBitmap(await answer.blob());
+      const response = await this.#get(`image/${id}?v=${encodeURIComponent(version)}`);
+      const image = await createImageBitmap(await response.blob());
       keep(this.#images, name, image, KEPT_IMAGES);
       return image;
     });
@@ -98,8 +98,8 @@ export class Api extends EventTarget {
     const name = `${id}/${version}/${level}/${tile}`;
     if (this.#tiles.has(name)) return Promise.resolve(this.#tiles.get(name));
     return this.#once(`tile/${name}`, async () => {
-      const answer = await this.#get(`image/${id}?v=${encodeURIComponent(version)}&level=${level}&tile=${tile}`);
-      const bitmap = await createImageBitmap(await answer.blob());
+      const response = await this.#get(`image/${id}?v=${encodeURIComponent(version)}&level=${level}&tile=${tile}`);
+      const bitmap = await createImageBitmap(await response.blob());
       this.#tiles.set(name, bitmap);
       this.#tilePixels += bitmap.width * bitmap.height;
       for (const [oldest, old] of this.#tiles) {
@@ -128,6 +128,21 @@ export class Api extends EventTarget {
     else await Promise.all(tilesOf(bag).map(([level, tile]) => this.tile(id, bag.image, level, tile)));
   }
 
+  /** The next items of a queue, and where the batch after them begins. */
+  queue(query) {
+    return this.#json(`queue?${new URLSearchParams(query)}`);
+  }
+
+  /** How much is checked, how often the model was right, whether a model is being trained. */
+  counters() {
+    return this.#once("counters", () => this.#json("counters"));
+  }
+
+  /** Start a training like that of the current model. */
+  retrain() {
+    return this.#json("retraining", { method: "POST" });
+  }
+
   /** What changed after a revision: the new revision, bags, topics. */
   news(since) {
     return this.#json(`news?since=${since}`);
@@ -145,12 +160,12 @@ export class Api extends EventTarget {
     return this.#json("edits", { method: "POST", keepalive: body.length < KEEPALIVE_BYTES, headers, body });
   }
 
-  /** Ask only once for what is already on its way. */
+  /** Share one request between all that ask for the same while it is on its way. */
   #once(name, ask) {
-    if (!this.#onTheWay.has(name)) {
-      this.#onTheWay.set(name, ask().finally(() => this.#onTheWay.delete(name)));
+    if (!this.#pending.has(name)) {
+      this.#pending.set(name, ask().finally(() => this.#pending.delete(name)));
     }
-    return this.#onTheWay.get(name);
+    return this.#pending.get(name);
   }
 
   async #json(path, options) {
@@ -159,19 +174,19 @@ export class Api extends EventTarget {
 
   async #get(path, options = {}) {
     const headers = { ...options.headers, "X-Bagtag-Token": this.token };
-    const answer = await fetch(new URL(path, this.root), { ...options, headers, credentials: "same-origin" });
-    if (answer.ok) return answer;
-    const refused = new ApiError(answer.status, await sentenceOf(answer));
-    if (refused.stranger) this.dispatchEvent(new Event("stranger"));
-    throw refused;
+    const response = await fetch(new URL(path, this.root), { ...options, headers, credentials: "same-origin" });
+    if (response.ok) return response;
+    const error = new ApiError(response.status, await messageOf(response));
+    if (error.unauthorized) this.dispatchEvent(new Event("unauthorized"));
+    throw error;
   }
 }
 
-async function sentenceOf(answer) {
+async function messageOf(response) {
   try {
-    return (await answer.json()).error ?? answer.statusText;
+    return (await response.json()).error ?? response.statusText;
   } catch {
-    return answer.statusText;
+    return response.statusText;
   }
 }
 

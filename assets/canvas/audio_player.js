@@ -7,11 +7,11 @@
 const LONGEST_PIECE = 30; // seconds of recording in one clip; longer stretches are played piece after piece
 
 export const SPEEDS = [
-  { factor: 1, name: "1×", says: "as it was" },
-  { factor: 0.5, name: "½×", says: "half speed" },
-  { factor: 0.25, name: "¼×", says: "quarter speed" },
-  { factor: 0.1, name: "TE 10", says: "time expansion 10: ten times slower and lower" },
-  { factor: 0.05, name: "TE 20", says: "time expansion 20: twenty times slower and lower" },
+  { factor: 1, name: "1×", description: "as it was" },
+  { factor: 0.5, name: "½×", description: "half speed" },
+  { factor: 0.25, name: "¼×", description: "quarter speed" },
+  { factor: 0.1, name: "TE 10", description: "time expansion 10: ten times slower and lower" },
+  { factor: 0.05, name: "TE 20", description: "time expansion 20: twenty times slower and lower" },
 ];
 const ULTRASOUND = 96_000;
 

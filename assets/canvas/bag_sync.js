@@ -1,8 +1,8 @@
 /**
- * The bag on screen: as the server last told it, with the edits it has not answered on top.
+ * The bag on screen: as last fetched from the server, with the edits it has not acknowledged applied on top.
  *
  * New predictions and the edits of other tabs are looked for every two seconds while the page is visible; they replace
- * the bag and move nothing. Of two answers the later revision wins.
+ * the bag and move nothing. Of two responses the later revision wins.
  *
  * Of a long bag with many segments (`bag.range` is not null) only those around the view are here: `cover` fetches others
  * when the view moves, `bring` those around a segment. Selected segments stay wherever the view goes.
@@ -18,8 +18,8 @@ const MARGIN = { needed: 0.25, fetched: 0.75 }; // of the view's width, to eithe
 const MOST_ALSO = 100;
 
 export class BagSync {
-  #told = null; // the bag as the server told it
-  #settled = []; // edits the server has stored, not yet part of what it told
+  #fetched = null; // the bag as last fetched
+  #settled = []; // edits the server has stored, not yet part of the bag as fetched
   #turn = 0;
   #looking = false;
   #soon = null;
@@ -28,14 +28,14 @@ export class BagSync {
   #covering = false;
   #coverAfter = 0;
 
-  constructor(disposables, api, outbox, { onBag, onProblem, onResult, selected }) {
-    Object.assign(this, { disposables, api, outbox, onBag, onProblem, onResult, selected });
+  constructor(disposables, api, outbox, { onBag, onProblem, onResult, onRevision, selected }) {
+    Object.assign(this, { disposables, api, outbox, onBag, onProblem, onResult, onRevision, selected });
     this.id = null;
     this.preview = null;
     this.revision = 0;
     this.bag = null;
     this.renamed = new Map(); // segments drawn here, by the names they had before the server gave them ids
-    disposables.listen(outbox, "stored", ({ detail }) => this.#stored(detail));
+    disposables.listen(outbox, "stored", ({ detail }) => this.#onStored(detail));
     disposables.every(LOOK_EVERY, () => this.#style());
     disposables.listen(document, "visibilitychange", () => this.#style());
     disposables.atEnd(() => [this.#soon, this.#again].forEach(clearTimeout));
@@ -47,14 +47,22 @@ export class BagSync {
     this.preview = preview;
     this.#settled = [];
     const known = preview === null ? this.api.knownBag(id) : undefined;
-    this.#told = known ?? null;
+    this.#fetched = known ?? null;
     const here = segment === null || known?.segments.some((s) => s.id === segment);
     this.#asked = here ? rangeOf(known) : { segment };
     if (known) this.compose();
     await this.fetch();
   }
 
-  /** Fetch the bag as it is now; what goes wrong is told unless nobody is waiting for it. */
+  /** No bag is shown. */
+  close() {
+    this.#turn += 1;
+    this.id = null;
+    this.#fetched = null;
+    this.bag = null;
+  }
+
+  /** Fetch the bag as it is now; errors are shown unless nobody waits for it. */
   async fetch({ quietly = false } = {}) {
     const turn = ++this.#turn;
     const { id, preview } = this;
@@ -63,7 +71,7 @@ export class BagSync {
       if (turn !== this.#turn || this.disposables.over) return;
       this.#take(bag);
     } catch (problem) {
-      if (turn === this.#turn) this.#asked = rangeOf(this.#told);
+      if (turn === this.#turn) this.#asked = rangeOf(this.#fetched);
       if (turn === this.#turn && !this.disposables.over && !quietly) this.onProblem(problem);
       return false;
     }
@@ -72,7 +80,7 @@ export class BagSync {
 
   /** The view has moved: have the segments of this range (in real units) and of some of its surroundings. */
   async cover({ from, to }) {
-    const bag = this.#told;
+    const bag = this.#fetched;
     if (!bag?.range || this.preview !== null || this.#covering || this.#asked.segment || Date.now() < this.#coverAfter) return;
     const { left, right } = bag.extent;
     const around = (share) => ({ from: Math.max(left, from - share * (to - from)), to: Math.min(right, to + share * (to - from)) });
@@ -87,7 +95,7 @@ export class BagSync {
     if (!fetched) this.#coverAfter = Date.now() + COVER_AGAIN;
   }
 
-  /** Fetch the segments around one, `span` seconds to either side; answers whether it is there. */
+  /** Fetch the segments around one, `span` seconds to either side; resolves to whether it is there. */
   async bring(segment, span) {
     const { id } = this;
     this.#asked = { segment, span };
@@ -96,26 +104,26 @@ export class BagSync {
   }
 
   #query() {
-    const ids = this.#told?.range ? this.selected().filter((id) => typeof id === "number") : [];
+    const ids = this.#fetched?.range ? this.selected().filter((id) => typeof id === "number") : [];
     return { ...this.#asked, ...(ids.length ? { also: ids.slice(0, MOST_ALSO).join(",") } : {}) };
   }
 
-  /** Put the unanswered edits on top of what the server told, and show it. */
+  /** Apply the edits that are not acknowledged to the bag as fetched, and show it. */
   compose() {
-    if (this.#told === null) return;
+    if (this.#fetched === null) return;
     const mine = this.outbox.unsent.filter((edit) => edit.bag === this.id);
-    const told = { ...this.#told, classes: new Map(assignKeys(this.#told.classes).map((c) => [c.id, c])) };
-    this.bag = withEdits(told, [...this.#settled.map(({ edit }) => edit), ...mine]);
+    const fetched = { ...this.#fetched, classes: new Map(assignKeys(this.#fetched.classes).map((c) => [c.id, c])) };
+    this.bag = withEdits(fetched, [...this.#settled.map(({ edit }) => edit), ...mine]);
     this.onBag(this.bag);
   }
 
   #take(bag) {
-    if (this.#told?.id === bag.id && bag.revision < this.#told.revision) {
+    if (this.#fetched?.id === bag.id && bag.revision < this.#fetched.revision) {
       this.#fetchSoon();
       return;
     }
     const renamed = this.#settled.filter(({ result }) => result.created?.length);
-    this.#told = bag;
+    this.#fetched = bag;
     this.#asked = rangeOf(bag);
     this.revision = Math.max(this.revision, bag.revision);
     this.#settled = this.#settled.filter(({ result }) => result.revision > bag.revision);
@@ -124,13 +132,13 @@ export class BagSync {
     if (this.#settled.some(({ edit }) => needsFetch(edit.act, Boolean(bag.range)))) this.#fetchSoon();
   }
 
-  /** The answer was on its way before the last edits were stored: it does not know them yet. */
+  /** The response was made before the last edits were stored: fetch the bag again. */
   #fetchSoon() {
     clearTimeout(this.#again);
     this.#again = setTimeout(() => this.fetch({ quietly: true }), FETCH_AGAIN);
   }
 
-  #stored({ done, revision }) {
+  #onStored({ done, revision }) {
     const here = done.filter(({ edit }) => edit.bag === this.id);
     for (const one of done) if (one.result.error || one.result.overtook?.length) this.onResult(one);
     const stored = here.filter(({ result }) => !result.error);
@@ -140,7 +148,7 @@ export class BagSync {
     this.#settled.push(...stored);
     const alone = revision !== null && revision === this.revision + done.filter(({ result }) => !result.error).length;
     if (alone) this.revision = revision;
-    const partly = Boolean(this.#told?.range);
+    const partly = Boolean(this.#fetched?.range);
     const outdated = here.length > stored.length || stored.some(({ edit }) => needsFetch(edit.act, partly));
     if (stored.length && !outdated) this.#fold(stored, revision);
     else this.compose();
@@ -151,21 +159,22 @@ export class BagSync {
 
   /** What these edits did is fully known here: no need to fetch the bag for them. */
   #fold(stored, revision) {
-    if (this.#told === null || this.#settled.length > stored.length) {
+    if (this.#fetched === null || this.#settled.length > stored.length) {
       this.compose();
       return;
     }
-    const folded = withEdits(this.#told, stored.map(({ edit }) => edit));
-    this.#told = { ...folded, revision: Math.max(folded.revision, revision ?? 0) };
+    const folded = withEdits(this.#fetched, stored.map(({ edit }) => edit));
+    this.#fetched = { ...folded, revision: Math.max(folded.revision, revision ?? 0) };
     this.#settled = [];
     this.compose();
   }
 
   async #style() {
-    if (this.#looking || document.hidden || this.preview !== null || this.#told === null) return;
+    if (this.#looking || document.hidden || this.preview !== null || this.#fetched === null) return;
     this.#looking = true;
     try {
       const news = await this.api.news(this.revision);
+      this.onRevision(news.revision);
       const concerns = news.bags.includes(this.id) || news.topics.length > 0;
       if (!concerns) this.revision = Math.max(this.revision, news.revision);
       else if (!this.disposables.over) await this.fetch({ quietly: true });

@@ -1,5 +1,5 @@
 /**
- * The door Streamlit calls: once when the component is mounted, and again on every page run that changed its data or
+ * What Streamlit calls: once when the component is mounted, and again on every page run that changed its data or
  * the theme. The board of an element lives until the element leaves the page.
  */
 import { activeListeners } from "./disposables.js";

@@ -1,10 +1,10 @@
-/** The card beside the pointer: what a segment is, and how sure the model is of its first labels. */
+/** The card beside the pointer: the label of a segment, and the probabilities of its likeliest classes. */
 import { labelColour } from "./colours.js";
 import { element, replaceWhenNew } from "./dom.js";
 import { BACKGROUND, standingOf } from "./edits.js";
 
 const MOST_GUESSES = 4;
-const SAYS = {
+const STANDINGS = {
   corrected: "corrected",
   accepted: "accepted",
   background: "background",
@@ -35,30 +35,33 @@ export class Card {
 
   #content(segment, bag) {
     const title = segment.number ? `Segment ${segment.number}` : "New segment";
-    const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, SAYS[standingOf(segment)]));
-    const said = segment.label === null ? [] : [this.#row(segment.label, null, bag)];
-    const guesses = segment.guesses.slice(0, MOST_GUESSES).map(([label, p]) => this.#row(label, p, bag));
-    return [head, ...said, ...guesses];
+    const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, STANDINGS[standingOf(segment)]));
+    const label = segment.label === null ? [] : [probabilityRow(segment.label, null, bag)];
+    return [head, ...label, ...segment.guesses.slice(0, MOST_GUESSES).map(([id, p]) => probabilityRow(id, p, bag))];
   }
+}
 
-  #row(label, probability, bag) {
-    const swatch = element("span", { class: "swatch", style: { background: labelColour(label, bag.classes) } });
-    const row = element("div", { class: "guess" }, swatch, element("span", { class: "name" }, nameOf(label, bag)));
-    if (probability === null) {
-      row.classList.add("said");
-      return row;
-    }
-    const bar = element("span", { class: "bar" });
-    bar.style.setProperty("--share", `${Math.round(100 * probability)}%`);
-    row.append(bar, element("span", { class: "percent" }, percent(probability)));
+/** A class with its probability as a bar in its colour; without one (null), its name alone. */
+export function probabilityRow(label, probability, bag) {
+  const colour = labelColour(label, bag.classes);
+  const swatch = element("span", { class: "swatch", style: { background: colour } });
+  const name = nameOf(label, bag);
+  const row = element("div", { class: "guess" }, swatch, element("span", { class: "name", title: name }, name));
+  if (probability === null) {
+    row.classList.add("said");
     return row;
   }
+  const bar = element("span", { class: "bar" });
+  bar.style.setProperty("--share", `${Math.round(100 * probability)}%`);
+  bar.style.setProperty("--colour", colour);
+  row.append(bar, element("span", { class: "percent" }, percent(probability)));
+  return row;
 }
 
 export function nameOf(label, bag) {
   if (label === null) return "no label";
   if (label === BACKGROUND) return "background";
-  return bag.classes.get(label)?.name ?? "unknown class";
+  return bag.classes.get(label)?.name ?? "removed class";
 }
 
 export function percent(probability) {
@@ -71,7 +74,7 @@ export function describe(segment, bag) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
   const standing = standingOf(segment);
   if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${segment.accepted ? "accepted" : "corrected"}`;
-  if (standing === "unlabelled") return `${title}: ${SAYS.unlabelled}`;
+  if (standing === "unlabelled") return `${title}: ${STANDINGS.unlabelled}`;
   const [label, p] = segment.guesses[0];
-  return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${standing === "contradicted" ? SAYS.contradicted : "predicted"}`;
+  return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${standing === "contradicted" ? STANDINGS.contradicted : "predicted"}`;
 }

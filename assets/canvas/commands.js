@@ -1,4 +1,4 @@
-/** What a person does to the bag on screen: every act goes to the outbox and is drawn at once. */
+/** What a person does to the bag on screen: every edit goes to the outbox and is drawn at once. */
 import { describe, nameOf } from "./card.js";
 import { BACKGROUND, labelOf } from "./edits.js";
 import { RecentClasses } from "./recent_classes.js";
@@ -38,7 +38,7 @@ export class Commands {
     this.label(BACKGROUND);
   }
 
-  /** Confirm what the model says of the selected segments, and go on to the next that nobody has checked. */
+  /** Accept the predictions of the selected segments, and select the next one that nobody has checked. */
   accept() {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
@@ -182,7 +182,7 @@ export class Commands {
     this.do({ act: "redo", bag: this.editor.bag.id });
   }
 
-  // answers
+  // responses
 
   #stored(done) {
     for (const { edit, result } of done) {

@@ -1,4 +1,4 @@
-/** One canvas on a page: what is shown, what is selected, and the parts that serve it. */
+/** One canvas on a page: what is shown, what is selected, and the parts it consists of. */
 import { apiFor } from "./api.js";
 import { paintAxes } from "./axes.js";
 import { Backdrop } from "./backdrop.js";
@@ -8,6 +8,7 @@ import { ClassSearch } from "./class_search.js";
 import { readTheme } from "./colours.js";
 import { Commands } from "./commands.js";
 import { Disposables } from "./disposables.js";
+import { Counters } from "./counters.js";
 import { element } from "./dom.js";
 import { Help } from "./help.js";
 import { Keyboard } from "./keyboard.js";
@@ -22,9 +23,11 @@ import { paintDraft, paintMarks, paintPlayhead } from "./paint.js";
 import { Playback } from "./playback.js";
 import { Pointer } from "./pointer.js";
 import { Queue } from "./queue.js";
+import { QueueNavigation } from "./queue_navigation.js";
 import { Scene } from "./scene.js";
 import { Selection } from "./selection.js";
 import { makeShape } from "./shapes.js";
+import { SidePanel } from "./side_panel.js";
 import { StatusBar } from "./statusbar.js";
 import { StreamlitBridge } from "./streamlit_bridge.js";
 import { TagBar } from "./tagbar.js";
@@ -33,7 +36,6 @@ import { Toolbar } from "./toolbar.js";
 import { Viewport } from "./viewport.js";
 
 export class Editor {
-
   constructor(root) {
     this.root = root;
     this.disposables = new Disposables();
@@ -47,9 +49,7 @@ export class Editor {
     this.hovered = null;
     this.draft = null;
     this.tool = "select";
-    this.queue = new Queue();
     this.scene = new Scene();
-    this.wish = null; // the page's latest wish that was followed
   }
 
   get mode() {
@@ -60,24 +60,20 @@ export class Editor {
     return this.playback.player;
   }
 
-  /** A page run: the first one builds the canvas, later ones change only what the page changed. */
+  /** Take the data of a page run: the first one builds the canvas, later ones change only what the page changed. */
   update(component) {
     const first = this.data === null;
     this.component = component;
     this.data = component.data;
-    const entered = this.api?.token === this.data.token;
+    const sameToken = this.api?.token === this.data.token;
     this.api = apiFor(this.data);
     if (first) this.#build();
     this.outbox.sendThrough(this.api);
     this.root.style.setProperty("--stage-height", layersHeight(this.data));
     this.root.dataset.mode = this.mode;
     this.theme = readTheme(this.root);
-    this.queue.update(this.data.queue, this.item);
-    const previewChanged = this.bagSync.preview !== (this.data.preview ?? null);
-    if (this.data.wish !== this.wish) this.#openItem([this.data.bag, this.data.segment ?? null]);
-    else if (previewChanged) this.#openItem(this.item);
-    else if (!entered) this.bagSync.fetch({ quietly: true });
-    this.wish = this.data.wish;
+    this.queueNavigation.open();
+    if (!first && !sameToken && this.item !== null) this.bagSync.fetch({ quietly: true });
     this.layers.measure();
     this.refreshPanels();
   }
@@ -91,6 +87,9 @@ export class Editor {
   #build() {
     const { disposables } = this;
     this.outbox = outboxFor(this.data.project, this.api);
+    this.queue = new Queue((query) => this.api.queue(query), `bagtag.queue.${this.data.project}.${this.data.name}`);
+    this.queueNavigation = new QueueNavigation(this);
+    this.counters = new Counters(disposables, { api: this.api, outbox: this.outbox, project: this.data.project });
     this.layers = new Layers(disposables, {
       base: (ctx) => this.#paintBase(ctx),
       segments: (ctx) => this.#paintSegments(ctx),
@@ -102,16 +101,18 @@ export class Editor {
     this.classSearch = new ClassSearch(disposables, this.layers);
     this.help = new Help(disposables);
     this.live = element("div", { class: "live", role: "log", "aria-live": "polite" });
-    this.layers.node.append(this.card.node, this.classSearch.node, this.help.node, this.notice.node);
+    this.emptyText = element("div", { class: "empty", hidden: true });
+    this.layers.node.append(this.emptyText, this.card.node, this.classSearch.node, this.help.node, this.notice.node);
     this.bagSync = new BagSync(disposables, this.api, this.outbox, {
       onBag: (bag) => this.#show(bag),
-      onProblem: (problem) => this.#tellProblem(problem),
-      onResult: (answer) => this.commands.explain(answer),
+      onProblem: (problem) => this.showProblem(problem),
+      onResult: (done) => this.commands.explain(done),
+      onRevision: (revision) => this.#showsCounters && this.counters.changedTo(revision),
       selected: () => this.selection.ids,
     });
     this.backdrop = new Backdrop(this);
     this.overview = new Overview(disposables, this);
-    this.link = new StreamlitBridge(disposables, this);
+    this.bridge = new StreamlitBridge(disposables, this);
     this.commands = new Commands(this);
     this.playback = new Playback(this);
     this.toolbar = new Toolbar(disposables, this);
@@ -119,52 +120,69 @@ export class Editor {
     this.tagBar = new TagBar(disposables, this);
     this.statusBar = new StatusBar();
     this.outboxPanel = new OutboxPanel(this);
+    this.sidePanel = new SidePanel(disposables, this);
     new Pointer(disposables, this.layers, this);
     new Keyboard(disposables, this);
     disposables.listen(this.outbox, "change", () => this.refreshPanels("nothing"));
-    disposables.listen(this.outbox, "stored", () => this.notifyPage());
+    disposables.listen(this.queue, "change", () => this.refreshPanels("nothing"));
     const { toolbar, layers, overview, statusBar, outboxPanel, legend, tagBar } = this;
     const parts = [toolbar, layers, overview, statusBar, outboxPanel, legend, tagBar];
-    this.root.replaceChildren(...parts.map((part) => part.node), this.live);
+    const main = element("div", { class: "main" }, ...parts.map((part) => part.node));
+    this.root.replaceChildren(element("div", { class: "columns" }, main, this.sidePanel.node), this.live);
+    if (this.#showsCounters) this.counters.refresh();
+  }
+
+  get #showsCounters() {
+    return ["review", "tag"].includes(this.mode);
   }
 
   // bags
 
-  neighbour(step) {
-    return this.queue.at(step);
-  }
-
-  /** Go to another item of the queue, here and now; the page hears of it afterwards. */
+  /** Go to another item of the queue. */
   goBy(step) {
-    const item = this.queue.move(step);
-    if (item === null) {
-      this.announce(step > 0 ? "This is the last one" : "This is the first one");
-      return;
-    }
-    this.#openItem(item);
-    this.notifyPage();
+    this.queueNavigation.goBy(step);
   }
 
-  #openItem(item) {
-    const sameBag = this.item !== null && this.bag !== null && item[0] === this.bag.id && !this.data.preview;
+  /** Show an item of the queue; null when it is empty. */
+  openItem(item) {
+    const sameBag = item !== null && item[0] === this.bag?.id && !this.data.preview;
     this.navigation.remember();
     this.item = item;
     this.setTool("select");
+    this.notice.hide();
+    this.#showEmpty(item === null);
+    if (item === null) return;
     if (sameBag) {
       this.#selectItem();
       if (this.pending !== null && this.bag.range) this.navigation.goToSegment(this.pending);
       this.refreshPanels();
       return;
     }
-    this.notice.hide();
     this.layers.node.classList.toggle("waiting", this.bag === null);
     this.bagSync.open(item, this.data.preview ?? null).then(() => this.#preload());
   }
 
-  #tellProblem(problem) {
-    if (problem.stranger) return;
+  #showEmpty(empty) {
+    this.emptyText.hidden = !empty;
+    if (!empty) return;
+    this.emptyText.textContent = this.mode === "tag"
+      ? "Every bag of this list is finished. Choose “All” above to see the finished ones, or train a model."
+      : "Nothing is left in this list. Choose another list above.";
     this.layers.node.classList.remove("waiting");
-    this.notice.stay(problem.message, () => this.#retry());
+    this.bag = null;
+    this.scene = new Scene();
+    this.selection.ids = [];
+    this.bagSync.close();
+    this.refreshPanels();
+  }
+
+  showProblem(problem, retry = () => this.#retry()) {
+    if (problem.unauthorized) return;
+    this.layers.node.classList.remove("waiting");
+    if (problem.status === 410 && this.queue.total > 1) {
+      this.queue.drop();
+      this.openItem(this.queue.current);
+    } else this.notice.stay(problem.message, retry);
   }
 
   #retry() {
@@ -186,7 +204,7 @@ export class Editor {
     return tilesFor(bag.tiles, view, this.view.plot.width * this.layers.ratio).wanted;
   }
 
-  /** Show a bag, or the same bag with news; in that case zoom and selection stay. */
+  /** Show a bag, or the same bag with changes; in that case zoom and selection stay. */
   #show(bag) {
     this.layers.node.classList.remove("waiting");
     const another = bag.id !== this.bag?.id;
@@ -201,18 +219,19 @@ export class Editor {
     if (this.pending !== null && this.selection.find(this.pending)) this.#selectItem();
     if (this.hovered !== null && !this.selection.find(this.hovered)) this.hovered = null;
     this.backdrop.show(bag);
+    this.counters.note(bag);
     this.refreshPanels();
   }
 
   /** Outlines that did not change keep their prepared shape. */
-  #giveShape(segment, before, anew) {
-    if (segment.shape && !anew) return;
+  #giveShape(segment, before, moved) {
+    if (segment.shape && !moved) return;
     const same = before?.shape && String(before.rings) === String(segment.rings);
     segment.shape = same ? before.shape : makeShape(segment.rings, this.view);
   }
 
   #arrive() {
-    this.playback.turnTo(this.bag);
+    this.playback.openBag(this.bag);
     this.hovered = null;
     this.selection.ids = [];
     const before = this.navigation.recall();
@@ -222,7 +241,8 @@ export class Editor {
     const what = this.bag.kind === "sound" ? "Spectrogram" : "Picture";
     this.layers.node.setAttribute("aria-label", `${what} of ${this.bag.name}, ${n} segments. Press ? for the keys.`);
     if (this.data.autoplay) this.playback.play();
-    this.notifyPage();
+    this.queueNavigation.noteBag(this.bag.id);
+    this.bridge.reportBag();
   }
 
   /** Select the item's segment, or wait for it: of a long bag it may lie outside what is loaded. */
@@ -241,14 +261,13 @@ export class Editor {
     if (segments.length === 1 && this.view.reveal(segments[0].shape.box)) this.layers.refresh();
     this.refreshPanels("overlay");
     if (segments.length) this.announce(this.statusBar.middle.textContent);
-    this.notifyPage();
   }
 
   goToUnchecked() {
-    if (!this.selection.stepToUnchecked()) this.sayAllChecked();
+    if (!this.selection.stepToUnchecked()) this.announceAllChecked();
   }
 
-  sayAllChecked() {
+  announceAllChecked() {
     this.announce("Every segment of this bag is checked. N goes to the next bag.");
   }
 
@@ -311,14 +330,6 @@ export class Editor {
     this.layers.refresh("overlay");
   }
 
-  drawn(points) {
-    this.commands.drawn(points);
-  }
-
-  togglePlay(how) {
-    this.playback.toggle(how);
-  }
-
   toggleLoop() {
     this.player.setLoop(!this.player.loop);
   }
@@ -333,18 +344,15 @@ export class Editor {
     this.live.textContent = sentence;
   }
 
-  notifyPage() {
-    this.link.tell();
-  }
-
-  /** Bring buttons, status line and legend up to date, and repaint (everything, unless told less). */
+  /** Update buttons, status line, legend and side panel, and repaint (all layers, unless some are named). */
   refreshPanels(...layers) {
-    if (!this.toolbar) return;
+    if (!this.sidePanel) return;
     this.toolbar.update();
     this.statusBar.update(this);
     this.outboxPanel.update();
     this.legend.update();
     this.tagBar.update();
+    this.sidePanel.update();
     if (!layers.includes("nothing")) this.layers.refresh(...layers);
   }
 
@@ -368,7 +376,7 @@ export class Editor {
   }
 
   #paintSegments(ctx) {
-    if (this.bag === null) return;
+    if (this.bag === null) return this.layers.clear(ctx);
     const { width, height, ratio } = this.layers;
     this.scene.paint(ctx, this.view, this.bag, this.theme, this.#quiet, [width, height, ratio]);
   }

@@ -1,7 +1,7 @@
 /**
- * What an act does to the bag on screen, before the server has answered.
+ * What an edit does to the bag on screen, before the server has acknowledged it.
  *
- * The bag on screen is always the bag as the server last told it with the unanswered edits on top; an act whose
+ * The bag on screen is the bag as last fetched with the other edits applied on top; an edit whose
  * outcome only the server knows (split, undo) changes nothing here and shows when the bag is fetched again.
  */
 export const BACKGROUND = -2;
@@ -29,7 +29,7 @@ export function standingOf(segment) {
 /** The bag with an edit's act done; never changes the bag it was given. */
 export function withEdit(bag, edit) {
   const perform = performers[edit.act.act];
-  return perform ? withContradictions(perform(bag, edit.act, `@${edit.number}`)) : bag;
+  return perform ? withContradictions(perform(bag, edit.act, edit)) : bag;
 }
 
 /** Mark the segments for which the model, not knowing the tags, predicts a class that the bag is tagged as without. */
@@ -79,36 +79,39 @@ export function needsFetch(act, partly = false) {
 }
 
 const performers = {
-  correct(bag, act) {
-    const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false }));
+  correct(bag, act, { annotator }) {
+    const by = act.label === null ? null : annotator;
+    const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false, annotator: by }));
     return act.label > 0 ? { ...changed, tags: { ...bag.tags, [act.label]: 1 } } : changed;
   },
-  accept(bag, act) {
+  accept(bag, act, { annotator }) {
     const chosen = bag.segments.filter((s) => act.segments.includes(s.id));
     if (chosen.some((s) => s.guesses.length === 0)) return bag; // the server refuses
-    return withTagsOfLabels(changeSegments(bag, act.segments, accepted), act.segments);
+    return withTagsOfLabels(changeSegments(bag, act.segments, acceptedBy(annotator)), act.segments);
   },
-  accept_bag(bag) {
+  accept_bag(bag, act, { annotator }) {
     const open = bag.segments.filter((s) => s.label === null && s.guesses.length).map((s) => s.id);
-    return withTagsOfLabels(changeSegments(bag, open, accepted), open);
+    return withTagsOfLabels(changeSegments(bag, open, acceptedBy(annotator)), open);
   },
   delete(bag, act) {
     return { ...bag, segments: bag.segments.filter((s) => !act.segments.includes(s.id)) };
   },
-  draw(bag, act, name) {
+  draw(bag, act, { annotator, number }) {
+    const name = `@${number}`;
     const label = act.label ?? null;
-    const drawn = newSegment(name, act.rings.map(flat), { label, accepted: false });
+    const drawn = newSegment(name, act.rings.map(flat), { label, accepted: false, annotator: label === null ? null : annotator });
     return withTagsOfLabels({ ...bag, segments: [...bag.segments, drawn] }, [name]);
   },
   redraw(bag, act) {
     return changeSegments(bag, [act.segment], (s) => ({ ...s, rings: act.rings.map(flat), shape: undefined }));
   },
-  merge(bag, act, name) {
-    const parts = bag.segments.filter((s) => act.segments.includes(s.id));
+  merge(bag, act, { number }) {
+    const parts = act.segments.map((id) => bag.segments.find((s) => s.id === id)).filter(Boolean);
     const others = bag.segments.filter((s) => !act.segments.includes(s.id));
     const labelled = parts.filter((s) => s.label !== null);
-    const said = new Set(labelled.map((s) => s.label)).size === 1 ? labelled[0] : { label: null, accepted: false };
-    return { ...bag, segments: [...others, newSegment(name, parts.flatMap((s) => s.rings), said)] };
+    const agreed = new Set(labelled.map((s) => s.label)).size === 1;
+    const said = agreed ? labelled[0] : { label: null, accepted: false, annotator: null };
+    return { ...bag, segments: [...others, newSegment(`@${number}`, parts.flatMap((s) => s.rings), said)] };
   },
   tag(bag, act) {
     const cleared = act.value === 1 ? bag : withoutLabels(bag, (label) => label === act.class, act.confirm);
@@ -130,15 +133,15 @@ const performers = {
   },
 };
 
-function accepted(segment) {
-  return { ...segment, label: segment.guesses[0][0], accepted: true };
+function acceptedBy(annotator) {
+  return (segment) => ({ ...segment, label: segment.guesses[0][0], accepted: true, annotator });
 }
 
 /** The bag without the labels whose tags go; null when the server will ask for a confirmation first. */
 function withoutLabels(bag, goes, confirmed) {
   const carriers = bag.segments.filter((s) => s.label !== null && goes(s.label)).map((s) => s.id);
   if (carriers.length && !confirmed) return null;
-  return changeSegments(bag, carriers, (s) => ({ ...s, label: null, accepted: false }));
+  return changeSegments(bag, carriers, (s) => ({ ...s, label: null, accepted: false, annotator: null }));
 }
 
 function withTagsOfLabels(bag, ids) {
@@ -151,8 +154,8 @@ function changeSegments(bag, ids, change) {
   return { ...bag, segments: bag.segments.map((s) => (ids.includes(s.id) ? change(s) : s)) };
 }
 
-function newSegment(id, rings, { label, accepted }) {
-  return { id, number: 0, rings, label, accepted, contradicts: false, free: null, guesses: [], origin: "drawn" };
+function newSegment(id, rings, { label, accepted, annotator }) {
+  return { id, number: 0, rings, label, accepted, annotator, contradicts: false, free: null, guesses: [], origin: "drawn" };
 }
 
 function flat(ring) {

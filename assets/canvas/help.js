@@ -22,7 +22,7 @@ export class Help {
 }
 
 function group(name, rows) {
-  const lines = rows.flatMap((row) => [element("dt", {}, ...keyCaps(row.shown)), element("dd", {}, row.says)]);
+  const lines = rows.flatMap((row) => [element("dt", {}, ...keyCaps(row.shown)), element("dd", {}, row.description)]);
   return element("section", {}, element("h3", {}, name), element("dl", {}, ...lines));
 }
 

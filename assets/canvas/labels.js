@@ -44,8 +44,8 @@ function roomFor(ctx, view, style, text, crowded, placed) {
   if (crowded && box.right - box.left < width) return null;
   const { plot } = view;
   const height = FONT + 6;
-  for (const { left: wished, top } of view.kind === "picture" ? inTheMiddle() : besideIt()) {
-    const left = Math.min(Math.max(wished, plot.x + 1), plot.x + plot.width - width - 1);
+  for (const { left: wanted, top } of view.kind === "picture" ? inTheMiddle() : besideIt()) {
+    const left = Math.min(Math.max(wanted, plot.x + 1), plot.x + plot.width - width - 1);
     const spot = { left, right: left + width, top, bottom: top + height, text, style };
     const inside = top >= plot.y && spot.bottom <= plot.y + plot.height;
     if (inside && !placed.some((other) => touches(other, spot))) return spot;

@@ -52,7 +52,7 @@ export class Legend {
 
   #chip(row) {
     const tagging = this.editor.mode === "tag";
-    const chip = element("button", { type: "button", class: "chip", "data-class": String(row.id), title: this.#says(row) });
+    const chip = element("button", { type: "button", class: "chip", "data-class": String(row.id), title: this.#description(row) });
     chip.classList.toggle("tagged", row.tag === 1);
     chip.classList.toggle("suggested", row.suggested !== null && row.suggested >= 0.2);
     chip.classList.toggle("chosen", row.chosen && !tagging);
@@ -64,7 +64,7 @@ export class Legend {
     return chip;
   }
 
-  #says(row) {
+  #description(row) {
     if (this.editor.mode === "tag") return `${row.name}: ${row.tag === 1 ? "tagged" : "not tagged"}`;
     return `Label the selected segments ${row.name}${row.tag === 1 ? " (tagged in this bag)" : ""}`;
   }

@@ -7,24 +7,24 @@ let ready = null;
 async function load(root) {
   const [{ show }, css] = await Promise.all([
     import(new URL("canvas.js", root).href),
-    fetch(new URL("canvas.css", root)).then((answer) => answer.text()),
+    fetch(new URL("canvas.css", root)).then((response) => response.text()),
   ]);
   const styles = new CSSStyleSheet();
   styles.replaceSync(css);
   return { show, styles };
 }
 
-function keepRoom({ parentElement: home, data }) {
+function reserveSpace({ parentElement: home, data }) {
   if (home.querySelector(".bagtag")) return;
-  const room = document.createElement("div");
-  room.className = "bagtag";
-  room.style.height = `${data.height + 90}px`;
-  home.append(room);
+  const space = document.createElement("div");
+  space.className = "bagtag";
+  space.style.height = `${data.height + 90}px`;
+  home.append(space);
 }
 
 export default async function (component) {
   const { base, assets } = component.data;
-  keepRoom(component);
+  reserveSpace(component);
   ready ??= load(new URL(`${base}/bagtag/assets/${assets}/`, location.origin));
   try {
     const { show, styles } = await ready;

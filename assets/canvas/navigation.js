@@ -14,7 +14,7 @@ export class Navigation {
     return this.editor.view;
   }
 
-  /** Lay the plot into the stage. */
+  /** Fit the plot into the canvas. */
   fit() {
     const { layers } = this.editor;
     const margins = marginsFor(this.view.kind);
@@ -112,7 +112,7 @@ export class Navigation {
     if (remembered.size > REMEMBERED_BAGS) remembered.delete(remembered.keys().next().value);
   }
 
-  /** Look where the person looked when this bag was last on screen; answers what was selected then. */
+  /** Look where the person looked when this bag was last on screen and return what was selected then. */
   recall() {
     const before = remembered.get(this.#key);
     if (before) this.view.recall(before.window);

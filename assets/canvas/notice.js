@@ -22,12 +22,12 @@ export class Notice {
   }
 
   ask(sentence, yes) {
-    const answer = (act) => () => {
+    const button = (act) => () => {
       this.hide();
       act();
     };
-    const agree = element("button", { type: "button", class: "strong", onclick: answer(yes) }, "Yes");
-    this.#show(sentence, agree, element("button", { type: "button", onclick: answer(() => {}) }, "No"));
+    const agree = element("button", { type: "button", class: "strong", onclick: button(yes) }, "Yes");
+    this.#show(sentence, agree, element("button", { type: "button", onclick: button(() => {}) }, "No"));
     agree.focus({ preventScroll: true });
   }
 

@@ -3,7 +3,7 @@
  *
  * Every edit carries the nonce of the page load that made it and a number, so that the server can tell a repeat from
  * a new edit. A page load takes a new nonce even when session storage was copied (a duplicated tab): only what is
- * still unsent keeps its old one. Edits leave in order, one POST at a time, and are forgotten only when the server says
+ * still unsent keeps its old one. Edits leave in order, one POST at a time, and are forgotten only when the server confirms
  * that they are stored, or why they never will be. A segment drawn a moment ago is named "@number of its edit".
  *
  * While the server is away, busy or cannot write (no response, 502 to 504), everything waits and is tried again with
@@ -35,7 +35,7 @@ export class Outbox extends EventTarget {
   #sending = false;
   #timer = null;
   #wait = FIRST_WAIT;
-  #turnedAway = false;
+  #unauthorized = false;
   #oneByOne = false;
   #tries = new Map(); // edit -> how often the server failed at it
 
@@ -52,11 +52,11 @@ export class Outbox extends EventTarget {
     this.aside = load(this.asideKey).filter((one) => Array.isArray(one?.edits) && one.edits.length && one.edits.every(isEdit));
   }
 
-  /** A page run brought a way in: whatever waited for one may go. */
+  /** A page run brought a token: send what waited for one. */
   sendThrough(api) {
     this.#api = api;
-    if (this.#turnedAway) {
-      this.#turnedAway = false;
+    if (this.#unauthorized) {
+      this.#unauthorized = false;
       this.#wait = FIRST_WAIT;
     }
     this.flush();
@@ -75,7 +75,7 @@ export class Outbox extends EventTarget {
 
   get state() {
     if (this.unsent.length === 0) return "saved";
-    return this.#turnedAway || this.#wait > FIRST_WAIT ? "offline" : "saving";
+    return this.#unauthorized || this.#wait > FIRST_WAIT ? "offline" : "saving";
   }
 
   /** Queue edits again that were set aside, behind those that wait. */
@@ -93,7 +93,7 @@ export class Outbox extends EventTarget {
   }
 
   async flush() {
-    if (this.#sending || this.#turnedAway || this.#timer !== null || this.unsent.length === 0) return;
+    if (this.#sending || this.#unauthorized || this.#timer !== null || this.unsent.length === 0) return;
     const batch = this.#nextBatch();
     this.#sending = true;
     try {
@@ -120,15 +120,15 @@ export class Outbox extends EventTarget {
     return batch;
   }
 
-  #settle(batch, answer) {
-    const results = new Map(answer.results.map((result) => [result.number, result]));
-    const answered = batch.filter((edit) => results.has(edit.number)).map((edit) => ({ edit, result: results.get(edit.number) }));
-    const done = answered.filter(({ result }) => !result.failed);
-    const failed = answered.find(({ result }) => result.failed);
+  #settle(batch, response) {
+    const results = new Map(response.results.map((result) => [result.number, result]));
+    const settled = batch.filter((edit) => results.has(edit.number)).map((edit) => ({ edit, result: results.get(edit.number) }));
+    const done = settled.filter(({ result }) => !result.failed);
+    const failed = settled.find(({ result }) => result.failed);
     if (done.length) {
       this.#goOn();
       this.#oneByOne = false;
-      this.#forget(done, answer.revision);
+      this.#forget(done, response.revision);
     }
     if (failed) this.#fail(failed.edit, failed.result.error);
     else if (done.length === 0) this.#fail(batch[0], "The server returned no result for it.");
@@ -138,7 +138,7 @@ export class Outbox extends EventTarget {
     const status = problem instanceof ApiError ? problem.status : null;
     const unreadable = UNREADABLE.includes(status);
     const fault = status >= 500 && !AWAY.includes(status);
-    if (problem instanceof ApiError && problem.stranger) this.#turnedAway = true;
+    if (problem instanceof ApiError && problem.unauthorized) this.#unauthorized = true;
     else if ((unreadable || fault) && batch.length > 1) this.#oneByOne = true;
     else if (unreadable) this.#setAside(batch[0], problem.message);
     else if (fault) this.#fail(batch[0], problem.message);
@@ -188,7 +188,7 @@ export class Outbox extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
-  /** Storage may be full or switched off: the edits are still sent, and the person is told not to leave before. */
+  /** Storage may be full or switched off: the edits are still sent, and a message asks not to leave before. */
   #save() {
     const saved = [save(this.storageKey, this.unsent), save(this.asideKey, this.aside)];
     this.survives = saved.every(Boolean);

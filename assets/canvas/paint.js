@@ -89,7 +89,7 @@ export function domMatrix(view) {
   return new DOMMatrix([a, 0, 0, d, e, f]);
 }
 
-/** The outline in pixels; kept until the view moves, so that selecting and labelling project nothing anew. */
+/** The outline in pixels; kept until the view moves, so that selecting and labelling project nothing again. */
 export function pixelPath(shape, matrix) {
   const at = `${matrix.a},${matrix.d},${matrix.e},${matrix.f}`;
   if (shape.pixelsAt !== at) {

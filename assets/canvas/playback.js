@@ -18,8 +18,8 @@ export class Playback {
     });
   }
 
-  /** Another bag is on screen: stop, and listen at the speed its rate asks for. */
-  turnTo(bag) {
+  /** Another bag is on screen: stop, and use the speed that suits its sample rate. */
+  openBag(bag) {
     if (bag.id === this.#bagId) return;
     this.#bagId = bag.id;
     this.player.stop();

@@ -110,7 +110,7 @@ export class Pointer {
     const draft = this.#draft(press, at);
     const points = this.editor.tool === "box" ? draft : simplify(draft, 1);
     this.editor.setDraft(null);
-    this.editor.drawn(points);
+    this.editor.commands.drawn(points);
   }
 
   #click(event, at) {

@@ -34,7 +34,7 @@ export class Selection {
     this.select(this.ids.includes(id) ? this.ids.filter((other) => other !== id) : [...this.ids, id]);
   }
 
-  /** The bag came anew: what is left of the selection stays, under the ids the server has given meanwhile. */
+  /** The bag was fetched again: what is left of the selection stays, under the ids the server has given meanwhile. */
   keep(renamed) {
     const ids = this.ids.flatMap((id) => (this.find(id) ? [id] : (renamed.get(id) ?? [])));
     this.ids = ids.filter((id) => this.find(id));
@@ -110,7 +110,7 @@ export class Selection {
       if (!(await this.#askFor({ step: 1, unchecked: 1, ...origin }))) break;
       if (this.editor.bag.id !== bag || this.segments.some((s) => s.label === null)) return;
     }
-    this.editor.sayAllChecked();
+    this.editor.announceAllChecked();
   }
 
   /** Select the next segment that nobody has checked; false when there is none. */

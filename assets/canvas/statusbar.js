@@ -2,6 +2,7 @@
 import { formatTime } from "./axes.js";
 import { selectionText } from "./commands.js";
 import { element } from "./dom.js";
+import { grouped } from "./text.js";
 
 const HINTS = {
   box: "Drag a box around a sound or a thing. D: lasso",
@@ -47,16 +48,11 @@ function summary(bag) {
   const n = bag.counts?.segments ?? bag.segments.length;
   const checked = bag.counts?.checked ?? bag.segments.filter((s) => s.label !== null).length;
   if (n === 0) return "no segments";
-  return `${count(n)} segment${n === 1 ? "" : "s"}${checked ? `, ${count(checked)} checked` : ""}${manyInView(bag.range)}`;
+  return `${grouped(n)} segment${n === 1 ? "" : "s"}${checked ? `, ${grouped(checked)} checked` : ""}${manyInView(bag.range)}`;
 }
 
 /** Why segments of a long bag are not drawn as usual. */
 function manyInView(range) {
-  if (range?.detail === "none") return ` · ${count(range.total)} in view: zoom in to see them`;
+  if (range?.detail === "none") return ` · ${grouped(range.total)} in view: zoom in to see them`;
   return range?.detail === "boxes" ? " · shown as boxes: zoom in for outlines" : "";
-}
-
-/** 12 000 with a thin space, as people write it in any language. */
-function count(n) {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }

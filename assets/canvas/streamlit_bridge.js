@@ -1,39 +1,37 @@
-/** What the page hears of the canvas: where the person is, once they pause; and that it is time to run again. */
+/** What is reported to Streamlit: the bag on screen, where the page asks for it, and that the page has to run again. */
 
-const TELL_AFTER = 120; // milliseconds of quiet
-const KNOCK_EVERY = 1500;
+const REPORT_AFTER = 120; // milliseconds without another change
+const RERUN_EVERY = 1500;
 
 export class StreamlitBridge {
-  #telling = null;
-  #told = "";
-  #knocked = 0;
+  #timer = null;
+  #reported = null;
+  #requested = 0;
 
   constructor(disposables, editor) {
     this.editor = editor;
-    disposables.listen(editor.api, "stranger", () => this.#knock());
-    disposables.atEnd(() => clearTimeout(this.#telling));
+    disposables.listen(editor.api, "unauthorized", () => this.#requestRerun());
+    disposables.atEnd(() => clearTimeout(this.#timer));
   }
 
-  /** Tell where the person is; a page's side panels follow. */
-  tell() {
-    clearTimeout(this.#telling);
-    this.#telling = setTimeout(() => this.#tellNow(), TELL_AFTER);
+  /** Report the bag on screen once the person stays at it, if the page depends on it. */
+  reportBag() {
+    if (!this.editor.data.reportBag) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#reportNow(), REPORT_AFTER);
   }
 
-  #tellNow() {
-    const { bag, component, item, bagSync, mode, outbox, selection, wish } = this.editor;
-    const segment = selection.ids.find((id) => typeof id === "number") ?? null;
-    const now = { bag: bag?.id ?? null, segment, item, stored: outbox.stored, revision: bagSync.revision, wish };
-    const text = JSON.stringify(now);
-    if (text === this.#told || mode === "preview") return;
-    this.#told = text;
-    component.setStateValue("now", now);
+  #reportNow() {
+    const { bag, component } = this.editor;
+    if (bag === null || bag.id === this.#reported) return;
+    this.#reported = bag.id;
+    component.setStateValue("shown", bag.id);
   }
 
-  /** Have the page run again: after a restart of the server only that brings a token it knows. */
-  #knock() {
-    if (Date.now() - this.#knocked < KNOCK_EVERY) return;
-    this.#knocked = Date.now();
-    this.editor.component.setStateValue("knock", this.#knocked);
+  /** After a restart of the server only a page run brings a token that it accepts. */
+  #requestRerun() {
+    if (Date.now() - this.#requested < RERUN_EVERY) return;
+    this.#requested = Date.now();
+    this.editor.component.setStateValue("rerun", this.#requested);
   }
 }

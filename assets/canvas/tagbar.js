@@ -2,10 +2,10 @@
 import { element } from "./dom.js";
 
 const ACTS = [
-  { name: "finish", key: "Enter", label: "Finish, next", says: "These are all the tags; go to the next bag (Enter)", run: (commands) => commands.finish("absent") },
-  { name: "unsure", key: "U", label: "Not sure about the rest", says: "These tags hold, there may be more; go to the next bag (U)", run: (commands) => commands.finish("unknown") },
-  { name: "nothing", key: "0", label: "Nothing here", says: "No tag at all; go to the next bag (0)", run: (commands) => commands.nothingHere() },
-  { name: "suggested", key: "A", label: "Take suggestions", says: "Tag what the model gives one half or more (A)", run: (commands) => commands.takeSuggestions() },
+  { name: "finish", key: "Enter", label: "Finish, next", description: "These are all the tags; go to the next bag (Enter)", run: (commands) => commands.finish("absent") },
+  { name: "unsure", key: "U", label: "Not sure about the rest", description: "These tags hold, there may be more; go to the next bag (U)", run: (commands) => commands.finish("unknown") },
+  { name: "nothing", key: "0", label: "Nothing here", description: "No tag at all; go to the next bag (0)", run: (commands) => commands.nothingHere() },
+  { name: "suggested", key: "A", label: "Take suggestions", description: "Tag what the model gives one half or more (A)", run: (commands) => commands.takeSuggestions() },
 ];
 
 export class TagBar {
@@ -25,8 +25,8 @@ export class TagBar {
     this.state.textContent = bag.finished ? (bag.rest_unknown ? "finished, not sure about the rest" : "finished") : "";
   }
 
-  #button(disposables, { name, key, label, says, run }) {
-    const button = element("button", { type: "button", class: `tagact ${name}`, title: says }, label, element("kbd", {}, key));
+  #button(disposables, { name, key, label, description, run }) {
+    const button = element("button", { type: "button", class: `tagact ${name}`, title: description }, label, element("kbd", {}, key));
     disposables.listen(button, "click", () => {
       run(this.editor.commands);
       this.editor.layers.node.focus({ preventScroll: true });

@@ -1,7 +1,7 @@
 /**
  * The pieces a spectrogram comes in: which of them a view needs, and how they are laid on the plot.
  *
- * `tiling` is what the server says of a bag: columns of level 0, columns per tile, and the level at which the whole
+ * `tiling` describes how a bag is tiled: columns of level 0, columns per tile, and the level at which the whole
  * bag is one tile. Every level has half as many columns as the one below.
  */
 import { clipToPlot } from "./paint.js";

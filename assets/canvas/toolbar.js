@@ -25,8 +25,8 @@ export class Toolbar {
       group(() => true, button("previous", "Previous (P)", () => editor.goBy(-1)), button("next", "Next (N)", () => editor.goBy(1)), this.title, this.place),
       group(
         () => editor.bag?.kind === "sound",
-        button("play", "Play the segment, or from the mark (Space)", () => editor.togglePlay()),
-        button("band", "Play the segment's band only (Shift+Space)", () => editor.togglePlay({ band: true })),
+        button("play", "Play the segment, or from the mark (Space)", () => editor.playback.toggle()),
+        button("band", "Play the segment's band only (Shift+Space)", () => editor.playback.toggle({ band: true })),
         button("loop", "Loop (L)", () => editor.toggleLoop()),
         this.speed,
       ),
@@ -35,7 +35,7 @@ export class Toolbar {
         button("select", "Select and move", () => editor.setTool("select")),
         button("box", "Draw a box (D)", () => editor.toggleTool("box")),
         button("lasso", "Draw a lasso (D D)", () => editor.toggleTool("lasso")),
-        button("redraw", "Draw the outline anew (E)", () => editor.toggleTool("redraw")),
+        button("redraw", "Draw the outline again (E)", () => editor.toggleTool("redraw")),
         button("split", "Split along a line (S)", () => editor.toggleTool("split")),
         button("merge", "Merge the selected (M)", () => editor.commands.merge()),
         button("remove", "Delete (X)", () => editor.commands.remove()),
@@ -62,15 +62,15 @@ export class Toolbar {
     ];
   }
 
-  #button(name, says, act) {
-    const node = element("button", { type: "button", title: says, "aria-label": says }, icon(ICONS[name]));
+  #button(name, title, act) {
+    const node = element("button", { type: "button", title, "aria-label": title }, icon(ICONS[name]));
     this.disposables.listen(node, "click", act);
     this.#buttons.set(name, node);
     return node;
   }
 
   #speedMenu() {
-    const options = SPEEDS.map((speed, i) => element("option", { value: String(i), title: speed.says }, speed.name));
+    const options = SPEEDS.map((speed, i) => element("option", { value: String(i), title: speed.description }, speed.name));
     const menu = element("select", { title: "Speed of the sound", "aria-label": "Speed of the sound" }, ...options);
     this.disposables.listen(menu, "change", () => this.editor.player.setSpeed(SPEEDS[Number(menu.value)]));
     return menu;
@@ -82,7 +82,7 @@ export class Toolbar {
     for (const { shown, node } of this.groups) node.hidden = !shown();
     this.title.textContent = bag?.name ?? "";
     this.title.title = bag?.name ?? "";
-    this.place.textContent = editor.queue.total > 1 ? `${editor.queue.position + 1} / ${editor.queue.total}${editor.queue.more ? "+" : ""}` : "";
+    this.place.textContent = editor.queue.total > 1 ? `${editor.queue.index + 1} / ${editor.queue.total}${editor.queue.more ? "+" : ""}` : "";
     this.#press("loop", player.loop);
     this.#press("play", player.playing);
     for (const name of ["select", "box", "lasso", "redraw", "split"]) this.#press(name, tool === name);
@@ -92,8 +92,8 @@ export class Toolbar {
     this.#enable(["remove", "accept"], editor.selection.ids.length > 0);
     this.#enable(["band"], editor.selection.ids.length > 0 || player.playing);
     this.#enable(["merge"], editor.selection.ids.length > 1);
-    this.#enable(["previous"], editor.neighbour(-1) !== null);
-    this.#enable(["next"], editor.neighbour(1) !== null);
+    this.#enable(["previous"], editor.queue.at(-1) !== null);
+    this.#enable(["next"], editor.queue.at(1) !== null || editor.queue.more);
     for (const name of ["previous", "next"]) this.#buttons.get(name).hidden = editor.queue.total < 2;
     for (const name of ["back", "ahead"]) this.#buttons.get(name).hidden = !bag?.opening;
     this.#buttons.get("keys").hidden = editor.mode === "preview";

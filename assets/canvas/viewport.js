@@ -28,7 +28,7 @@ export class Viewport {
     this.deepest = { x: Math.max(DEEPEST_ZOOM, span), y: DEEPEST_ZOOM };
   }
 
-  /** Lay the plot anew; what was in the middle stays in the middle. */
+  /** Change the plot; what was in the middle stays in the middle. */
   fit(plot) {
     const zoom = this.zoom;
     const { u0, u1, v0, v1 } = this.window;

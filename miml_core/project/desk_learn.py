@@ -19,6 +19,7 @@ from miml_core.project import (
     queue,
     reasons,
     resegment,
+    review_pages,
     runs,
     segmenter_lessons,
 )
@@ -268,6 +269,18 @@ class LearnDesk:
         """
         with self.store.read() as connection:
             return queue.next_segments(connection, order, class_id=class_id, limit=limit, exclude=exclude)
+
+    def review_page(
+        self,
+        order: QueueOrder = "least_sure",
+        *,
+        class_id: int | None = None,
+        after: tuple[float, int] | None = None,
+        limit: int = 100,
+    ) -> list[ReviewItem]:
+        """Return one page of `review_queue`: what follows `after`, the (score, segment id) at the end of another."""
+        with self.store.read() as connection:
+            return review_pages.review_page(connection, order, class_id=class_id, after=after, limit=limit)
 
     def queue_sizes(self) -> dict[str, int]:
         """How many segments each order would offer (without "class")."""

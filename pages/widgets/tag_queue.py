@@ -1,4 +1,4 @@
-"""Which bags are offered for tagging, one after another."""
+"""Which bags are offered for tagging."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.dialogs import dialog_button
-from pages.widgets.current_bag import asked_bag
-from pages.widgets.library.bag_list import SORTED, BagChoice
-from pages.widgets.steady_queue import forget_queue, steady_queue
+from pages.widgets.library.bag_list import SORTED
 
 _SHOWN = {"unfinished": "Not finished", "untagged": "Untagged", "all": "All"}
-_NAME = "tag"
 
 
-def choose_bags(project: Project) -> tuple[list[int], bool]:
-    """The row that says which bags come, in which order; answers their ids and whether to play on arrival."""
+def choose_bags(project: Project) -> tuple[dict[str, str | int], bool]:
+    """Show the row of choices; returns the queue of the canvas and whether sounds play when they are opened."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tag-row"):
         show = st.segmented_control(
-            "Tag",
+            "Show",
             list(_SHOWN),
             default="unfinished",
             required=True,
@@ -30,28 +27,15 @@ def choose_bags(project: Project) -> tuple[list[int], bool]:
         sort = st.selectbox(
             "Sort by",
             list(SORTED),
-            format_func=lambda one: f"Sort by {SORTED[one].lower()}",
+            format_func=SORTED.__getitem__,
             key="tag.sort",
             persist_state="session",
             label_visibility="collapsed",
             width=200,
         )
-        st.button(
-            "New list",
-            icon=":material/refresh:",
-            type="tertiary",
-            help="Finished bags stay in the list until you ask for a new one, so that you can go back.",
-            on_click=forget_queue,
-            args=(_NAME,),
-        )
-        play = False
+        autoplay = False
         if project.kind == "sound":
-            play = st.toggle("Play on arrival", key="tag.play", persist_state="session")
+            autoplay = st.toggle("Autoplay", key="tag.play", persist_state="session", help="Play each sound opened.")
         st.space("stretch")
         dialog_button("Classes", "classes", icon=":material/label:")
-    choice = BagChoice(show=show, sort=sort)
-    ids = steady_queue(_NAME, (str(project.folder), choice), lambda: project.bag_ids(**choice.to_dict()))
-    asked = asked_bag(project)
-    if asked is not None and asked not in ids:
-        ids.insert(0, asked)
-    return ids, play
+    return {"show": show, "sort": sort}, autoplay

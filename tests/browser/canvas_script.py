@@ -1,4 +1,4 @@
-"""A page with nothing but canvases, steered by its address: what the canvas tests look at."""
+"""A page with nothing but canvases, controlled by its address: what the canvas tests use."""
 
 import os
 import time
@@ -8,26 +8,30 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.open_projects import open_once
-from pages.widgets.canvas import canvas
+from pages.widgets.canvas import canvas, request_bag
 
 st.set_page_config("Canvas", layout="wide")
 asked = st.query_params
-project = Project(open_once(Path(os.environ["CANVAS_PROJECTS"]) / asked.get("in", "sound") / "project").store, "Ann")
+folder = Path(os.environ["CANVAS_PROJECTS"]) / asked.get("in", "sound") / "project"
+project = Project(open_once(folder).store, "Ann")
+st.session_state.runs = st.session_state.get("runs", 0) + 1
+if "bag" in asked and st.session_state.runs == 1:
+    request_bag(project, int(asked["bag"]))
 
 away = st.toggle("Away", key="away")
 st.button("Run again", key="again")
-typed = st.text_input("Note", key="note")
-ids = project.bag_ids()
+st.text_input("Note", key="note")
 time.sleep(float(asked.get("early", 0)))
 if not away:
-    state = canvas(
+    order = {"order": asked["order"]} if "order" in asked else {"show": asked.get("show", "all"), "sort": "added"}
+    shown = canvas(
         project,
-        int(asked.get("bag", ids[0])),
         mode=asked.get("mode", "review"),
-        queue=ids,
+        queue=order,
+        report_bag="report" in asked,
         height=int(asked.get("height", 400)),
         key="editor",
     )
-    st.caption(f"bag {state.bag_id} segment {state.segment_id} stored {state.stored}")
+    st.caption(f"bag {shown}")
+st.caption(f"page runs: {st.session_state.runs}")
 time.sleep(float(asked.get("sleep", 0)))
-st.caption("the end")

@@ -12,7 +12,8 @@ _STATE = """b => b && b.bag && ({
   unsent: b.outbox.unsent.length, stored: b.outbox.stored, state: b.outbox.state, window: b.view.window,
   zoom: b.view.zoom, tags: b.bag.tags, labels: Object.fromEntries(b.bag.segments.map(s => [s.id, s.label])),
   guesses: Object.fromEntries(b.bag.segments.map(s => [s.id, s.guesses])), playing: b.player.playing,
-  position: b.player.position, image: b.layers.painted})"""
+  position: b.player.position, image: b.layers.painted, item: b.item, index: b.queue.index, total: b.queue.total,
+  more: b.queue.more})"""
 
 
 class Editor:

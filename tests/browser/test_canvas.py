@@ -81,7 +81,7 @@ def test_click_key_and_enter_select_label_and_accept(page, server, stored):
     editor.press("ArrowLeft", "0")
     editor.saved()
     assert label_of(stored, first) is not None
-    page.get_by_text("stored 3").wait_for()
+    editor.wait("s.stored === 3")
 
 
 def test_find_box_labels_by_typing_without_accents(page, server, projects):
@@ -205,8 +205,8 @@ def test_keys_leave_text_fields_alone(page, server):
     assert page.get_by_label("Note").input_value() == "nnx5"
 
 
-def test_next_and_previous_go_through_the_queue_at_once(page, server):
-    editor = Editor.open(page, server.url, bag=1)
+def test_next_and_previous_go_through_the_queue_and_the_page_hears_of_the_bag_if_it_asks(page, server):
+    editor = Editor.open(page, server.url, bag=1, report="yes")
     editor.press("n")
     editor.wait("s.bag === 2")
     editor.press("n", "n", "n")
@@ -214,7 +214,8 @@ def test_next_and_previous_go_through_the_queue_at_once(page, server):
     page.get_by_text("bag 3").wait_for()
     editor.press("p")
     page.get_by_text("bag 2").wait_for()
-    page.wait_for_timeout(500)
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_text(re.compile(r"page runs: [4-9]")).wait_for()
     assert editor.state["bag"] == 2, "page runs that follow do not bring an earlier bag back"
 
 
@@ -348,7 +349,7 @@ def test_the_list_of_keys_opens_and_closes(page, server):
 def test_a_view_of_4000_pixels_with_300_segments(chromium, server, stored):
     context = chromium.new_context(viewport={"width": 4000, "height": 1000})
     page = context.new_page()
-    editor = Editor.open(page, server.url, bag=3, height=700)
+    editor = Editor.open(page, server.url, bag=3, height=700, mode="segment")
     width, drawn = editor.ask("b => [b.layers.canvases.base.width, b.layers.canvases.base.toDataURL().length]")
     assert width > 3800 and drawn > 100_000, "it is painted over its whole width"
     segment = max(stored.segments(3), key=lambda one: one.left).id

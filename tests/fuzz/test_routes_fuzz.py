@@ -15,10 +15,10 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from miml_core.project import CannotUndo, Project, repredict
-from pages.widgets.app import open_projects
+from pages.widgets import open_projects
 from pages.widgets.app.server import middleware
 from pages.widgets.routes import assets, canvas_routes
-from pages.widgets.routes.doors import LISTEN_TOKEN, TOKEN
+from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
 from tests.browser.projects import picture_project, sound_project
 
 pytestmark = pytest.mark.slow

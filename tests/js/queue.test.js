@@ -1,40 +1,96 @@
 import { Queue } from "/canvas/queue.js";
 import { equal, test } from "/tests/check.js";
 
+let lists = 0;
+
+/** A queue of a list that changes as `batches` says: one response per request; `asked` collects the queries. */
+function queueOf(batches, name = `queue ${++lists}`) {
+  const asked = [];
+  const fetchBatch = async (query) => {
+    asked.push(query);
+    return structuredClone(batches[Math.min(asked.length, batches.length) - 1]);
+  };
+  return { queue: new Queue(fetchBatch, name), asked, name };
+}
+
 const items = [[1, 11], [1, 12], [2, 21], [3, null]];
+const whole = { items, after: null };
 
-test("an item on screen keeps its place when the list changes around it", () => {
-  const queue = new Queue();
-  queue.update({ items, index: 0 });
-  queue.move(2);
-  queue.update({ items: [[9, 91], ...items], index: 0 }, [2, 21]);
-  equal(queue.at(0), [2, 21]);
-  equal(queue.position, 3);
-});
-
-test("an item that left the list gives its place to the one the page names", () => {
-  const queue = new Queue();
-  queue.update({ items: items.slice(1), index: 1 }, [1, 11]);
-  equal(queue.at(0), [2, 21]);
-});
-
-test("moving stops at both ends and changes nothing there", () => {
-  const queue = new Queue();
-  queue.update({ items });
+test("moving stops at both ends and changes nothing there", async () => {
+  const { queue } = queueOf([whole]);
+  await queue.open({ order: "newest" });
   equal(queue.move(-1), null);
   equal(queue.index, 0);
   equal(queue.move(4), null);
   equal(queue.index, 0);
+  equal([queue.left, queue.more], [3, false]);
 });
 
-test("a window of a long list counts from its first item", () => {
-  const queue = new Queue();
-  queue.update({ items, first: 100, total: 500, index: 102 });
-  equal([queue.at(0), queue.position], [[2, 21], 102]);
+test("list and position survive a reload, and another query makes a new list", async () => {
+  const { queue, name } = queueOf([whole]);
+  await queue.open({ order: "newest" });
+  queue.move(2);
+  const again = queueOf([{ items: [[9, 91]], after: null }], name);
+  await again.queue.open({ order: "newest" });
+  equal([again.queue.current, again.asked], [[2, 21], []]);
+  await again.queue.open({ order: "random" });
+  equal([again.queue.current, again.queue.total], [[9, 91], 1]);
 });
 
-test("the next bag is fetched first, then the previous and the one after", () => {
-  const queue = new Queue();
-  queue.update({ items: [[1], [2], [3], [4]], index: 1 });
+test("an empty list is made again", async () => {
+  const { queue, asked } = queueOf([{ items: [], after: null }, whole]);
+  await queue.open({ show: "unfinished" });
+  equal(queue.current, null);
+  await queue.open({ show: "unfinished" });
+  equal([queue.current, asked.length], [[1, 11], 2]);
+});
+
+test("a new list starts at its first item", async () => {
+  const { queue, asked } = queueOf([whole, { items: items.slice(1), after: null }]);
+  await queue.open({ order: "newest" });
+  queue.move(2);
+  await queue.renew();
+  equal([queue.current, queue.total], [[1, 12], 3]);
+  equal(asked, [{ order: "newest" }, { order: "newest" }]);
+});
+
+test("more is fetched before the list ends, without what it already has, and once more from the start", async () => {
+  const batch = (first, n) => Array.from({ length: n }, (_, k) => [1, first + k]);
+  const { queue, asked } = queueOf([
+    { items: batch(1, 20), after: "0.1,20" },
+    { items: batch(20, 5), after: null },
+    { items: [[7, 70], ...batch(1, 3)], after: null },
+  ]);
+  await queue.open({ order: "least_sure" });
+  equal(queue.more, true);
+  queue.move(5);
+  await queue.fetchMore();
+  equal([queue.total, queue.more], [24, true]);
+  await queue.fetchMore();
+  equal([queue.items.at(-1), queue.total, queue.more], [[7, 70], 25, false]);
+  equal(asked.map((query) => query.after ?? null), [null, "0.1,20", null]);
+});
+
+test("a bag that the page asks for is found in the list, or inserted at the current place", async () => {
+  const { queue } = queueOf([whole]);
+  await queue.open({ show: "all" });
+  queue.goToBag(2);
+  equal([queue.current, queue.total], [[2, 21], 4]);
+  queue.goToBag(8);
+  equal([queue.current, queue.at(1), queue.total], [[8, null], [2, 21], 5]);
+});
+
+test("items of a bag that is gone leave the list", async () => {
+  const { queue } = queueOf([whole]);
+  await queue.open({ show: "all" });
+  queue.move(1);
+  queue.drop();
+  equal([queue.items, queue.current], [[[2, 21], [3, null]], [2, 21]]);
+});
+
+test("the next bag is fetched first, then the previous and the one after", async () => {
+  const { queue } = queueOf([{ items: [[1], [2], [3], [4]], after: null }]);
+  await queue.open({ show: "all" });
+  queue.move(1);
   equal(queue.soon(), [[3], [1], [4]]);
 });

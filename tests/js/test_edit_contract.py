@@ -43,7 +43,7 @@ def random_edit(rng: random.Random, segments: list[int]) -> dict[str, Any]:
     if some:
         acts += 2 * [{"act": "correct", "segments": some, "label": rng.choice([1, 2, 3, BACKGROUND, None])}]
         acts += [{"act": "accept", "segments": some}]
-        acts += [{"act": "merge", "segments": some}] if len(some) > 1 and len(segments) > 3 else []
+        acts += [{"act": "merge", "segments": rng.sample(some, len(some))}] if len(some) > 1 and len(segments) > 3 else []
         left = round(rng.uniform(0, 9), 1)
         box = [[left, 4000.0], [left + 0.5, 4000.0], [left + 0.5, 6000.0], [left, 6000.0]]
         acts += [{"act": "draw", "bag": 1, "rings": [box], "label": rng.choice([1, 2, BACKGROUND, None])}]
@@ -57,12 +57,12 @@ def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
     The exact outline and the id of a new segment, and what is predicted of it, only the server knows.
     """
     made = act in ("draw", "merge")
-    names = ("label", "accepted") if made else ("id", "rings", "label", "accepted", "guesses", "contradicts")
+    names = ("label", "accepted", "annotator", *(() if made else ("id", "rings", "guesses", "contradicts")))
     return {
         "tags": {int(one): value for one, value in bag["tags"].items()},
         "finished": bag["finished"],
         "rest_unknown": bag["rest_unknown"],
-        "segments": sorted(([each[name] for name in names] for each in bag["segments"]), key=repr if made else None),
+        "segments": sorted(([each[name] for name in names] for each in bag["segments"]), key=repr),
     }
 
 
@@ -79,10 +79,11 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
             before_it = described(project, project.bag(1), "")
             number += 1
             act = random_edit(rng, [each["id"] for each in before_it["segments"]])
-            edit = {"number": number, "bag": 1, "act": act}
+            annotator = rng.choice(["Ann", "Bo"])
+            edit = {"number": number, "bag": 1, "annotator": annotator, "act": act}
             at_once = modules.evaluate("([bag, edit]) => edits.withEdit(bag, edit)", [before_it, edit])
             try:
-                project.apply_edit("contract-test", number, act)
+                project.apply_edit("contract-test", number, act, annotator=annotator)
                 done = True
             except BagtagError:
                 done = False

@@ -62,12 +62,13 @@ def pictures(home: Path, models: Path, no_workers: None) -> Iterator[Project]:
 
 @pytest.fixture
 def canvases(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
-    """What pages asked of the canvas in their last run, by key; it answers that it shows just that."""
+    """What pages asked of the canvas in their last run, by key; it shows the bag asked for, else the first."""
     asked: dict[str, SimpleNamespace] = {}
 
-    def canvas(project: Project, bag_id: int, *, segment_id: int | None = None, key: str, **wishes: Any) -> Any:
-        asked[key] = SimpleNamespace(bag_id=bag_id, segment_id=segment_id, **wishes)
-        return SimpleNamespace(bag_id=bag_id, segment_id=segment_id, stored=0, revision=project.revision)
+    def canvas(project: Project, bag_id: int | None = None, *, key: str, **arguments: Any) -> int:
+        shown = project.bag_ids()[0] if bag_id is None else bag_id
+        asked[key] = SimpleNamespace(bag_id=shown, **arguments)
+        return shown
 
     monkeypatch.setattr("pages.widgets.canvas.canvas", canvas)
     return asked

@@ -21,7 +21,7 @@ from miml_core.project.errors import NotSaved
 from pages.widgets.app import open_projects
 from pages.widgets.app.origin_check import OriginCheck
 from pages.widgets.routes import canvas_routes
-from pages.widgets.routes.doors import LISTEN_TOKEN, MOST_BYTES, TOKEN, guarded
+from pages.widgets.routes.auth import LISTEN_TOKEN, MOST_BYTES, TOKEN, guarded
 from pages.widgets.routes.previews import keep_preview
 from tests.browser.projects import sound_project
 

@@ -8,7 +8,7 @@ from tests.pages.conftest import press, texts
 def test_the_stored_bag_and_the_tried_one_stand_side_by_side(project, show, canvases):
     show(project, "segment")
     stored, tried = canvases["segment.canvas"], canvases["segment.preview"]
-    assert stored.mode == "segment" and stored.queue == project.bag_ids()
+    assert stored.mode == "segment" and stored.queue["show"] == "all" and stored.report_bag
     assert tried.mode == "preview" and tried.bag_id == stored.bag_id and tried.preview
 
 

@@ -18,8 +18,8 @@ from miml_core.media.spectrogram import PRESETS, SpectrogramSettings, read_spect
 from miml_core.project import Project
 from pages.widgets.app import open_projects
 from pages.widgets.routes import canvas_routes, images
+from pages.widgets.routes.auth import TOKEN
 from pages.widgets.routes.bags import OPENING_SECONDS
-from pages.widgets.routes.doors import TOKEN
 from tests.browser.projects import long_project, picture_project
 
 KEY = {"X-Bagtag-Token": TOKEN}

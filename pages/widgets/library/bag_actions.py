@@ -9,8 +9,8 @@ import streamlit as st
 from miml_core import BagtagError
 from miml_core.project import Bag, NeedsConfirmation, Project
 from pages.widgets.app.session import go_to
+from pages.widgets.canvas import request_bag
 from pages.widgets.confirmation import ask, pending_question, settle
-from pages.widgets.current_bag import ask_for
 from pages.widgets.errors import attempt
 from pages.widgets.text import count, plain
 
@@ -59,7 +59,7 @@ def _open(project: Project, bag: Bag) -> None:
 
 
 def _show_on(page: str, project: Project, bag_id: int) -> None:
-    ask_for(project, bag_id)
+    request_bag(project, bag_id)
     go_to(page)
     st.rerun()  # the buttons are part of a fragment, and another page is a run of the whole app
 

@@ -1,18 +1,17 @@
-"""The app's doors besides Streamlit's own: what the canvas fetches and what it sends.
-
-Every door is guarded (see `doors`); each file says what passes through it.
-"""
+"""The routes of the canvas, besides Streamlit's own: what it fetches and what it sends. `auth` protects them all."""
 
 import sys
 
 from starlette.routing import Route
 
 from pages.widgets.routes.assets import send_asset
+from pages.widgets.routes.auth import guarded, send_nothing
 from pages.widgets.routes.bags import send_bag, send_news, send_next
-from pages.widgets.routes.doors import guarded, send_nothing
+from pages.widgets.routes.counters import send_counters, take_retraining
 from pages.widgets.routes.edits import take_edits
 from pages.widgets.routes.images import send_image
 from pages.widgets.routes.previews import send_preview
+from pages.widgets.routes.queue import send_queue
 from pages.widgets.routes.sound import send_sound
 
 _PROJECT = "/bagtag/{project}"
@@ -22,7 +21,7 @@ Python's own 5 ms made 20 statements of an edit take 100 ms while a bag was pred
 
 
 def canvas_routes() -> list[Route]:
-    """All routes of the canvas, for `st.App`."""
+    """Return all routes of the canvas, for `st.App`."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     return [
         Route("/bagtag/assets/{version}/{name}", send_asset, methods=["GET"]),
@@ -32,6 +31,9 @@ def canvas_routes() -> list[Route]:
         Route(f"{_PROJECT}/image/{{bag:id}}", guarded(send_image, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/sound/{{bag:id}}", guarded(send_sound, by_address=True, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/preview/{{preview}}", guarded(send_preview), methods=["GET"]),
+        Route(f"{_PROJECT}/queue", guarded(send_queue, at_once=4), methods=["GET"]),
+        Route(f"{_PROJECT}/counters", guarded(send_counters, at_once=2), methods=["GET"]),
+        Route(f"{_PROJECT}/retraining", guarded(take_retraining, at_once=1), methods=["POST"]),
         Route(f"{_PROJECT}/edits", guarded(take_edits), methods=["POST"]),
         Route("/bagtag/{rest:path}", send_nothing, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
     ]

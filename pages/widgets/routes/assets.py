@@ -12,7 +12,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pages.widgets.routes.doors import refusal
+from pages.widgets.routes.auth import refusal
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "canvas"
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Bag, Class, Prediction, Project, Segment, SegmentSummary
-from pages.widgets.routes.doors import NotAllowed, number_in
+from pages.widgets.routes.auth import NotAllowed, number_in
 from pages.widgets.routes.images import image_version, placement
 from pages.widgets.routes.json_response import JSONResponse
 
@@ -26,8 +26,8 @@ OPENING_SECONDS = 20.0
 """Of a sound longer than `LONG_SECONDS` a canvas shows this much first: calls are too small to see in more."""
 DENSITY_BINS = 512
 _LEAST_GUESS = 0.005
-_KEPT_SUMMARIES = 16
-_summaries: OrderedDict[tuple[Any, ...], SegmentSummary] = OrderedDict()
+_KEPT = 16
+_kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 _lock = threading.Lock()
 _DECIMALS = {"sound": (4, 1), "picture": (1, 1)}
 
@@ -123,6 +123,7 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
         "tiles": place.tiling(),
         "opening": opening_range(project, bag),
         **(_some_segments(project, bag, asked, revision, place.extent) if asked else _all_segments(project, bag)),
+        "reasons": _reasons(project, bag, revision),
         "suggestions": [[found.class_id, round(found.probability, 3)] for found in project.tag_suggestions(bag.id)],
     }
 
@@ -153,16 +154,44 @@ def _some_segments(
 
 
 def _counted(project: Project, bag: Bag, revision: int, extent: dict[str, Any]) -> SegmentSummary:
-    """The counts of a bag; kept until the project changes, since every move of the view asks for them."""
     name = (str(project.folder), bag.id, revision, extent["left"], extent["right"])
-    counted = _summaries.get(name)
-    if counted is None:
-        counted = project.segment_summary(bag.id, extent["left"], extent["right"], DENSITY_BINS)
+    return _keep(name, lambda: project.segment_summary(bag.id, extent["left"], extent["right"], DENSITY_BINS))
+
+
+def _reasons(project: Project, bag: Bag, revision: int) -> list[dict[str, Any]]:
+    """Return the segment that explains each tag best, with the number it has on screen."""
+    return _keep((str(project.folder), bag.id, revision, "reasons"), lambda: _find_reasons(project, bag))
+
+
+def _find_reasons(project: Project, bag: Bag) -> list[dict[str, Any]]:
+    reasons = project.tag_reasons(bag.id)
+    if not reasons:
+        return []
+    numbers = {one.id: one.number for one in project.segments(bag.id, predictions=False, outlines=False)}
+    return [
+        {
+            "class": one.class_id,
+            "segment": one.segment_id,
+            "number": numbers[one.segment_id],
+            "probability": round(one.probability, 3),
+            "concept": one.concept,
+            "concepts": one.n_concepts,
+        }
+        for one in reasons
+        if one.segment_id in numbers
+    ]
+
+
+def _keep(name: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """Return what was made for a name; kept until the project changes, since every move of the view asks for it."""
+    made = _kept.get(name)
+    if made is None:
+        made = make()
         with _lock:
-            _summaries[name] = counted
-            while len(_summaries) > _KEPT_SUMMARIES:
-                _summaries.popitem(last=False)
-    return counted
+            _kept[name] = made
+            while len(_kept) > _KEPT:
+                _kept.popitem(last=False)
+    return made
 
 
 def heading(project: Project, bag: Bag) -> dict[str, Any]:
@@ -195,6 +224,7 @@ def _segment(segment: Segment, kind: str, *, boxed: bool = False) -> dict[str, A
         **({"edges": edges} if boxed else {}),
         "label": segment.label,
         "accepted": segment.accepted,
+        "annotator": segment.annotator,
         "origin": segment.origin,
         "guesses": [] if segment.prediction is None else _guesses(segment.prediction),
         "free": None if segment.prediction is None else segment.prediction.free_top,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from miml_core.bags import BACKGROUND
-from pages.widgets.routes.doors import LARGEST_ID
+from pages.widgets.routes.auth import LARGEST_ID
 
 _NONCE = re.compile(r"[0-9a-zA-Z-]{8,64}")
 _MADE_BEFORE = re.compile(r"@[0-9]{1,15}(\.[0-9]{1,3})?")

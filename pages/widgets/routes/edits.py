@@ -11,7 +11,7 @@ from starlette.responses import Response
 from miml_core import BagtagError
 from miml_core.project import NeedsConfirmation, Project
 from miml_core.project.errors import BadAct, Busy
-from pages.widgets.routes.doors import NotAllowed
+from pages.widgets.routes.auth import NotAllowed
 from pages.widgets.routes.edit_fields import is_edit, parsed
 from pages.widgets.routes.json_response import JSONResponse
 

@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from miml_core import BagtagError
 from miml_core.project import Bag, Project, cache
-from pages.widgets.routes.doors import NotAllowed, number_in
+from pages.widgets.routes.auth import NotAllowed, number_in
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid
@@ -89,7 +89,7 @@ def send_image(request: Request, project: Project) -> Response:
 
 
 def keep_tried(project: Project, image: BagImage) -> str:
-    """Keep a picture that belongs to a preview for a while; answers its version."""
+    """Keep a picture that belongs to a preview for a while; returns its version."""
     version = "tried-" + hashlib.sha256(image.content).hexdigest()[:16]
     with _lock:
         _tried[(str(project.folder), version)] = image

@@ -1,4 +1,4 @@
-"""JSON answers that browsers can parse, whatever numbers and names a project holds."""
+"""JSON responses that browsers can parse, whatever numbers and names a project holds."""
 
 from __future__ import annotations
 

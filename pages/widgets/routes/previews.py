@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Project
+from pages.widgets.routes.auth import NotAllowed
 from pages.widgets.routes.bags import flat_rings, heading, opening_range
-from pages.widgets.routes.doors import NotAllowed
 from pages.widgets.routes.images import BagImage, Placement, image_version, keep_tried, placement
 from pages.widgets.routes.json_response import JSONResponse
 
@@ -45,7 +45,7 @@ _previews: OrderedDict[tuple[str, str], _Preview] = OrderedDict()
 def keep_preview(
     project: Project, bag_id: int, grid: Grid, regions: Sequence[Region], image: BagImage | None = None
 ) -> str:
-    """Hand over tried segments; answers the name to give to the canvas.
+    """Keep segments that are only tried; returns the name to give to the canvas.
 
     `image` is the picture they were found on, where that is not the bag's own (other spectrogram settings).
     """

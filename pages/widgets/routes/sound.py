@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Bag, Project
-from pages.widgets.routes.doors import NotAllowed, number_in
+from pages.widgets.routes.auth import NotAllowed, number_in
 
 LONGEST_CLIP = 60.0
 _KEPT_BYTES = 64 * 2**20

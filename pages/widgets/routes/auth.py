@@ -27,9 +27,9 @@ from pages.widgets.app.open_projects import project_by_key
 from pages.widgets.routes.json_response import JSONResponse
 
 TOKEN = secrets.token_urlsafe(32)
-"""Opens every door; sent as the header `X-Bagtag-Token`."""
+"""Accepted by every route; sent as the header `X-Bagtag-Token`."""
 LISTEN_TOKEN = secrets.token_urlsafe(32)
-"""Opens the door for sound only, whose address an audio element has to carry (`?t=`)."""
+"""Accepted by the route of sounds only, whose address an audio element has to carry (`?t=`)."""
 
 MOST_BYTES = 256 * 1024
 """Longest body a route takes."""
@@ -42,7 +42,7 @@ Handler = Callable[[Request, Project], Response]
 
 
 class NotAllowed(Exception):
-    """A request that gets an answer with this status and sentence, and nothing else."""
+    """A request that is refused with this status and message."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)

@@ -1,0 +1,43 @@
+"""The numbers beside the canvas, and the button that trains again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from miml_core.project import Project
+from pages.widgets.routes.auth import NotAllowed
+from pages.widgets.routes.json_response import JSONResponse
+from pages.widgets.training.train_form import start_training
+
+
+def send_counters(request: Request, project: Project) -> Response:
+    """Send how much is checked and finished, how often the model was right, and what is new since it was trained."""
+    progress = project.progress()
+    run = project.current_run()
+    return JSONResponse(
+        {
+            "bags": progress.n_bags,
+            "finished": progress.n_finished,
+            "segments": progress.n_segments,
+            "checked": progress.n_reviewed,
+            "sample": asdict(project.sample_accuracy()),
+            "all": asdict(project.checked_accuracy()),
+            "new_labels": 0 if run is None else run.n_corrections_since + run.n_tags_since,
+            "training": _is_training(project),
+        }
+    )
+
+
+def take_retraining(request: Request, project: Project) -> Response:
+    """Train a model like the current one, in the background."""
+    if _is_training(project):
+        raise NotAllowed(409, "A training is already running.")
+    start_training(project)
+    return JSONResponse({"training": True})
+
+
+def _is_training(project: Project) -> bool:
+    return any(job.kind == "train" for job in project.jobs(active=True))

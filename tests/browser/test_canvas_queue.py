@@ -1,0 +1,148 @@
+"""Queue, side panel and counters of the canvas: they work without page runs, and keep their place."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from miml_core.project import Project
+from tests.browser.editor import Editor
+from tests.browser.projects import sound_project
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("queue")
+    sound_project(folder / "sound", (50, 40, 45)).close()
+    sound_project(folder / "small", (4, 3)).close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(start_server, projects):
+    return start_server("tests/browser/canvas_app.py", CANVAS_PROJECTS=str(projects))
+
+
+@pytest.fixture
+def page(chromium):
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    context.close()
+    assert problems == []
+
+
+def panel(page: Any, text: str) -> None:
+    page.locator(".bagtag .side", has_text=re.compile(text)).wait_for()
+
+
+def test_selecting_accepting_correcting_and_moving_on_run_no_page_script(page, server, projects):
+    editor = Editor.open(page, server.url, order="random")
+    checked: dict[int, int | None] = {}
+    bags = set()
+    for place in range(30):
+        state = editor.wait(f"s.index === {place} && s.selected[0] === s.item[1]")
+        segment = state["selected"][0]
+        bags.add(state["bag"])
+        if place % 3 == 1:
+            editor.press("5")
+            editor.wait(f"s.labels[{segment}] !== null")
+            checked[segment] = None
+        elif place % 3 == 2:
+            editor.press("Enter")
+            editor.wait(f"s.labels[{segment}] !== null && s.selected[0] !== {segment}")
+            checked[segment] = None
+        else:
+            editor.press("ArrowRight", "ArrowLeft")
+        editor.press("n")
+    editor.saved()
+    panel(page, "This session20 checked")
+    panel(page, "Checked20 of 135")
+    for place in range(30, 105):
+        editor.press("n")
+        editor.wait(f"s.index > {place}")
+    state = editor.wait("s.total === 135 && s.index === 105")
+    assert bags == {1, 2, 3} and len(checked) == 20
+    with Project.open(projects / "sound" / "project") as project:
+        assert all(project.segment(segment).label is not None for segment in checked)
+    assert page.get_by_text("page runs: 1", exact=True).count() == 1
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_text("page runs: 2", exact=True).wait_for()
+    assert editor.state["item"] == state["item"]
+
+
+def test_the_place_in_the_list_survives_another_page_and_a_reload(page, server):
+    editor = Editor.open(page, server.url, order="newest", **{"in": "small"})
+    items = editor.ask("b => b.queue.items")
+    editor.press("n", "n", "n")
+    editor.wait("s.index === 3")
+    away = page.locator("label", has_text="Away")
+    away.click()
+    page.locator(".bagtag").wait_for(state="detached")
+    away.click()
+    editor.wait(f"s.index === 3 && s.selected[0] === {items[3][1]}")
+    page.reload()
+    editor.wait(f"s.index === 3 && s.selected[0] === {items[3][1]}")
+    editor.press("0")
+    editor.saved()
+    page.reload()
+    editor.wait("s.index === 3")
+    assert editor.ask("b => b.queue.items") == items, "a checked segment keeps its place in the list"
+    page.get_by_role("button", name="New list").click()
+    editor.wait("s.index === 0 && s.total === 6")
+    assert editor.ask("b => b.queue.items") == [item for item in items if item != items[3]]
+
+
+def test_the_panel_shows_the_segment_its_label_and_who_gave_it(page, server, projects):
+    editor = Editor.open(page, server.url, bag=2, **{"in": "small"})
+    panel(page, "Click a segment")
+    editor.press("ArrowRight")
+    panel(page, r"Segment \d.*not checked")
+    names = page.locator(".bagtag .side .guess .name").all_inner_texts()
+    (segment,) = editor.state["selected"]
+    with Project.open(projects / "small" / "project") as project:
+        likely = project.segment(segment).prediction.probabilities
+        known = {one.id: one.name for one in project.classes()} | {-2: "background"}
+        assert names == [known[one] for one in sorted(likely, key=lambda one: -likely[one])][: len(names)]
+        wanted = project.classes()[4].name
+    editor.press("5")
+    panel(page, f"{wanted}, corrected by Ann")
+    editor.saved()
+    page.reload()
+    editor.wait("s.bag === 2")
+    editor.click(segment)
+    panel(page, f"{wanted}, corrected by Ann")
+
+
+def test_an_empty_list_says_so_and_another_list_can_be_chosen(page, server):
+    page.goto(f"{server.url}/?in=small&show=untagged&mode=tag")
+    page.locator(".bagtag .empty", has_text="Every bag of this list is finished").wait_for()
+    editor = Editor.open(page, server.url, mode="tag", **{"in": "small"})
+    assert editor.state["bag"] == 1
+    assert not page.locator(".bagtag .empty").is_visible()
+
+
+def test_tagging_counts_finished_bags(page, server, projects):
+    with Project.open(projects / "small" / "project") as project:
+        project.unfinish(1)
+    editor = Editor.open(page, server.url, mode="tag", bag=1, **{"in": "small"})
+    panel(page, "1 of 2 bags finished")
+    editor.press("Enter")
+    editor.wait("s.bag === 2")
+    panel(page, "2 of 2 bags finished")
+    panel(page, "This session1 finished")
+
+
+def test_a_bag_that_was_removed_leaves_the_list(page, server, projects):
+    sound_project(projects / "removed", (3, 3, 3)).close()
+    editor = Editor.open(page, server.url, **{"in": "removed"})
+    with Project.open(projects / "removed" / "project") as project:
+        project.remove_bags([2], confirm=True)
+    editor.press("n")
+    editor.wait("s.bag === 3 && s.total === 2")
