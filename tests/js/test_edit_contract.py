@@ -43,7 +43,8 @@ def random_edit(rng: random.Random, segments: list[int]) -> dict[str, Any]:
     if some:
         acts += 2 * [{"act": "correct", "segments": some, "label": rng.choice([1, 2, 3, BACKGROUND, None])}]
         acts += [{"act": "accept", "segments": some}]
-        acts += [{"act": "merge", "segments": rng.sample(some, len(some))}] if len(some) > 1 and len(segments) > 3 else []
+        if len(some) > 1 and len(segments) > 3:
+            acts.append({"act": "merge", "segments": rng.sample(some, len(some))})
         left = round(rng.uniform(0, 9), 1)
         box = [[left, 4000.0], [left + 0.5, 4000.0], [left + 0.5, 6000.0], [left, 6000.0]]
         acts += [{"act": "draw", "bag": 1, "rings": [box], "label": rng.choice([1, 2, BACKGROUND, None])}]

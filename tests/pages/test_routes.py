@@ -1,4 +1,4 @@
-"""The canvas's doors: who is let in, what comes out."""
+"""The routes of the canvas: who may use them, what they send."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def client(project):
 
 
 @pytest.fixture
-def door(project):
+def root(project):
     return f"/bagtag/{open_projects.key_of(project.folder)}"
 
 
@@ -52,30 +52,32 @@ def edit(number: int, act: dict, **more) -> dict:
     return {"nonce": NONCE, "number": number, "bag": 1, "annotator": "Ann", "seen": 1, "act": act, **more}
 
 
-def post(client, door, *edits, **headers):
-    return client.post(f"{door}/edits", json={"edits": list(edits)}, headers={**KEY, **headers})
+def post(client, root, *edits, **headers):
+    return client.post(f"{root}/edits", json={"edits": list(edits)}, headers={**KEY, **headers})
 
 
-def paths(door: str) -> list[str]:
-    return [f"{door}/news?since=0", f"{door}/bag/1", f"{door}/image/1?v=x", f"{door}/sound/1", f"{door}/preview/abc"]
+def paths(root: str) -> list[str]:
+    names = ("news?since=0", "bag/1", "image/1?v=x", "sound/1", "preview/abc", "queue?order=newest", "counters")
+    return [f"{root}/{name}" for name in names]
 
 
-def test_without_the_token_every_door_is_shut(client, door):
-    for path in paths(door):
+def test_without_the_token_every_route_is_closed(client, root):
+    for path in paths(root):
         assert client.get(path).status_code == 401, path
         assert client.get(path, headers={"X-Bagtag-Token": "guess"}).status_code == 401, path
         assert client.get(f"{path}{'&' if '?' in path else '?'}t={TOKEN}").status_code == 401, "no token in an address"
-    assert client.post(f"{door}/edits", json={"edits": []}).status_code == 401
+    assert client.post(f"{root}/edits", json={"edits": []}).status_code == 401
+    assert client.post(f"{root}/retraining").status_code == 401
 
 
-def test_the_listening_token_opens_the_sound_only(client, door):
-    for path in paths(door):
-        answer = client.get(f"{path}{'&' if '?' in path else '?'}t={LISTEN_TOKEN}")
-        assert (answer.status_code == 401) == ("/sound/" not in path), path
+def test_the_listening_token_opens_the_sound_only(client, root):
+    for path in paths(root):
+        response = client.get(f"{path}{'&' if '?' in path else '?'}t={LISTEN_TOKEN}")
+        assert (response.status_code == 401) == ("/sound/" not in path), path
 
 
-def test_foreign_hosts_and_sites_are_refused(client, door):
-    path = f"{door}/bag/1"
+def test_foreign_hosts_and_sites_are_refused(client, root):
+    path = f"{root}/bag/1"
     assert client.get(path, headers=KEY).status_code == 200
     for headers in (
         {"Host": "evil.example"},
@@ -92,31 +94,31 @@ def test_foreign_hosts_and_sites_are_refused(client, door):
     assert client.get("/bagtag/assets/x/canvas.js", headers={"Host": "evil.example"}).status_code == 403
 
 
-def test_ids_are_numbers_of_this_project_and_never_paths(client, door):
+def test_ids_are_numbers_of_this_project_and_never_paths(client, root):
     odd = ("bag/999", "bag/1/../../x", "bag/..", "bag/%2e%2e%2f1", "bag/1.5", "bag/-1", "image/../1?v=..", "preview/..")
     for path in odd:
-        assert client.get(f"{door}/{path}", headers=KEY).status_code in (404, 405, 410), path
+        assert client.get(f"{root}/{path}", headers=KEY).status_code in (404, 405, 410), path
     for project in ("0123456789abcdef", "..", "%2e%2e", "sound"):
         assert client.get(f"/bagtag/{project}/bag/1", headers=KEY).status_code in (401, 404), project
     for query in ("start=../../etc/passwd", "end=nan", "factor=1e9", "low=5", "low=9&high=3", "start=5&end=4"):
-        assert client.get(f"{door}/sound/1?{query}", headers=KEY).status_code == 400, query
-    assert client.get(f"{door}/image/1?v=../../secret", headers=KEY).status_code == 404
+        assert client.get(f"{root}/sound/1?{query}", headers=KEY).status_code == 400, query
+    assert client.get(f"{root}/image/1?v=../../secret", headers=KEY).status_code == 404
     assert client.get("/bagtag/assets/../app.py").status_code == 404
 
 
-def test_bodies_are_bounded_and_must_be_edits(client, door):
+def test_bodies_are_bounded_and_must_be_edits(client, root):
     as_json = {**KEY, "Content-Type": "application/json"}
     big = json.dumps({"edits": [edit(1, {"act": "draw", "bag": 1, "rings": [[[0, 0]] * MOST_BYTES]})]})
-    assert client.post(f"{door}/edits", content=big, headers=as_json).status_code == 413
-    assert client.post(f"{door}/edits", content="{}", headers={**KEY, "Content-Type": "text/plain"}).status_code == 415
+    assert client.post(f"{root}/edits", content=big, headers=as_json).status_code == 413
+    assert client.post(f"{root}/edits", content="{}", headers={**KEY, "Content-Type": "text/plain"}).status_code == 415
     for body in ("", "[]", "{}", '{"edits": []}', '{"edits": [1]}', '{"edits": [{"nonce": "../..", "number": 1}]}'):
-        assert client.post(f"{door}/edits", content=body, headers=as_json).status_code == 400, body
-    assert post(client, door, edit(1, {"act": "remove_class", "class": 1, "confirm": True})).status_code == 400
-    assert post(client, door, edit(True, {"act": "undo"})).status_code == 400
-    assert post(client, door, edit(1, {"act": "undo"}, annotator="x" * 500)).status_code == 400
+        assert client.post(f"{root}/edits", content=body, headers=as_json).status_code == 400, body
+    assert post(client, root, edit(1, {"act": "remove_class", "class": 1, "confirm": True})).status_code == 400
+    assert post(client, root, edit(True, {"act": "undo"})).status_code == 400
+    assert post(client, root, edit(1, {"act": "undo"}, annotator="x" * 500)).status_code == 400
 
 
-def test_an_edit_is_done_once_and_a_bad_one_does_not_hold_up_the_rest(client, door, project, monkeypatch):
+def test_an_edit_is_done_once_and_a_bad_one_does_not_hold_up_the_rest(client, root, project, monkeypatch):
     monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
     segment = project.segments(1)[0].id
     edits = [
@@ -125,28 +127,28 @@ def test_an_edit_is_done_once_and_a_bad_one_does_not_hold_up_the_rest(client, do
         edit(3, {"act": "correct", "segments": [segment], "label": 3}),
     ]
     before = len(project.history(bag_id=1))
-    first = post(client, door, *edits).json()
+    first = post(client, root, *edits).json()
     assert [("error" in result) for result in first["results"]] == [False, True, False]
     assert project.segment(segment).label == 3
-    again = post(client, door, *edits).json()
+    again = post(client, root, *edits).json()
     assert [result["number"] for result in again["results"]] == [1, 2, 3]
     assert len(project.history(bag_id=1)) == before + 2
     assert again["results"][0]["revision"] == first["results"][0]["revision"]
 
 
-def test_taking_a_tag_from_labelled_segments_asks_first(client, door, project):
+def test_taking_a_tag_from_labelled_segments_asks_first(client, root, project):
     segment = project.segments(1)[1].id
     project.correct(segment, 1)
-    asked = post(client, door, edit(11, {"act": "tag", "bag": 1, "class": 1, "value": 0})).json()["results"][0]
+    asked = post(client, root, edit(11, {"act": "tag", "bag": 1, "class": 1, "value": 0})).json()["results"][0]
     assert asked["confirm"] and "1" in asked["error"]
     act = {"act": "tag", "bag": 1, "class": 1, "value": 0, "confirm": True}
-    assert "error" not in post(client, door, edit(12, act)).json()["results"][0]
+    assert "error" not in post(client, root, edit(12, act)).json()["results"][0]
     assert project.segment(segment).label is None
 
 
-def test_a_bag_is_sent_in_real_units_with_an_etag(client, door, project):
-    answer = client.get(f"{door}/bag/1", headers=KEY)
-    bag = answer.json()
+def test_a_bag_is_sent_in_real_units_with_an_etag(client, root, project):
+    response = client.get(f"{root}/bag/1", headers=KEY)
+    bag = response.json()
     segment = project.segments(1)[0]
     sent = next(one for one in bag["segments"] if one["id"] == segment.id)
     xs = [x for ring in sent["rings"] for x in ring[0::2]]
@@ -154,23 +156,23 @@ def test_a_bag_is_sent_in_real_units_with_an_etag(client, door, project):
     assert (min(xs), max(xs)) == pytest.approx((segment.left, segment.right), abs=0.01)
     assert (min(ys), max(ys)) == pytest.approx((segment.low, segment.high), abs=100)
     assert bag["extent"]["right"] == pytest.approx(10.0, abs=0.02) and bag["rate"] == 44_100
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    unchanged = client.get(f"{door}/bag/1", headers={**KEY, "If-None-Match": answer.headers["etag"]})
+    assert response.headers["x-content-type-options"] == "nosniff"
+    unchanged = client.get(f"{root}/bag/1", headers={**KEY, "If-None-Match": response.headers["etag"]})
     assert unchanged.status_code == 304 and unchanged.content == b""
     project.set_bag_note(1, "windy")
-    changed = client.get(f"{door}/bag/1", headers={**KEY, "If-None-Match": answer.headers["etag"]})
+    changed = client.get(f"{root}/bag/1", headers={**KEY, "If-None-Match": response.headers["etag"]})
     assert changed.status_code == 200
 
 
-def test_the_picture_has_the_version_the_bag_names(client, door):
-    version = client.get(f"{door}/bag/1", headers=KEY).json()["image"]
-    answer = client.get(f"{door}/image/1?v={version}", headers=KEY)
-    assert answer.headers["content-type"] == "image/png" and answer.content.startswith(b"\x89PNG")
-    assert "private" in answer.headers["cache-control"]
+def test_the_picture_has_the_version_the_bag_names(client, root):
+    version = client.get(f"{root}/bag/1", headers=KEY).json()["image"]
+    response = client.get(f"{root}/image/1?v={version}", headers=KEY)
+    assert response.headers["content-type"] == "image/png" and response.content.startswith(b"\x89PNG")
+    assert "private" in response.headers["cache-control"]
 
 
-def test_sound_comes_whole_in_ranges_slowed_and_in_a_band(client, door):
-    path = f"{door}/sound/1?start=1&end=2&t={LISTEN_TOKEN}"
+def test_sound_comes_whole_in_ranges_slowed_and_in_a_band(client, root):
+    path = f"{root}/sound/1?start=1&end=2&t={LISTEN_TOKEN}"
     whole = client.get(path)
     assert whole.headers["content-type"] == "audio/wav" and whole.content.startswith(b"RIFF")
     part = client.get(path, headers={"Range": "bytes=100-199"})
@@ -189,48 +191,48 @@ def _seconds(wav: bytes) -> float:
         return sound.getnframes() / sound.getframerate()
 
 
-def test_a_missing_file_is_told_in_a_sentence_and_its_segments_still_come(client, door, project, monkeypatch):
+def test_a_missing_file_is_reported_and_its_segments_still_come(client, root, project, monkeypatch):
     from pages.widgets.routes import images
 
     def gone(*_):
         raise BagtagError("garden_1.wav is not where it was.")
 
     monkeypatch.setattr(images, "bag_image", gone)
-    bag = client.get(f"{door}/bag/1", headers=KEY)
+    bag = client.get(f"{root}/bag/1", headers=KEY)
     assert len(bag.json()["segments"]) == 5
-    picture = client.get(f"{door}/image/1?v={bag.json()['image']}", headers=KEY)
+    picture = client.get(f"{root}/image/1?v={bag.json()['image']}", headers=KEY)
     assert picture.status_code == 422 and picture.json() == {"error": "garden_1.wav is not where it was."}
 
 
-def test_no_picture_and_no_sound_of_the_old_file_is_sent_when_the_file_has_changed(client, door, project):
-    before = client.get(f"{door}/bag/1", headers=KEY).json()
-    assert client.get(f"{door}/image/1?v={before['image']}", headers=KEY).status_code == 200
+def test_no_picture_and_no_sound_of_the_old_file_is_sent_when_the_file_has_changed(client, root, project):
+    before = client.get(f"{root}/bag/1", headers=KEY).json()
+    assert client.get(f"{root}/image/1?v={before['image']}", headers=KEY).status_code == 200
     path = project.media_path(1)
     content = path.read_bytes()
     path.write_bytes(content[:1000] + content[:0:-1][: len(content) - 1000])
     try:
-        after = client.get(f"{door}/bag/1", headers=KEY).json()
-        addresses = (f"{door}/image/1?v={after['image']}", f"{door}/sound/1?t={LISTEN_TOKEN}&start=0&end=1")
+        after = client.get(f"{root}/bag/1", headers=KEY).json()
+        addresses = (f"{root}/image/1?v={after['image']}", f"{root}/sound/1?t={LISTEN_TOKEN}&start=0&end=1")
         refused = [client.get(address, headers=KEY) for address in addresses]
     finally:
         path.write_bytes(content)
     assert after["image"] != before["image"] and after["segments"] == before["segments"]
     assert [one.status_code for one in refused] == [422, 422]
     assert all("has changed since it was added" in one.json()["error"] for one in refused)
-    assert client.get(f"{door}/bag/1", headers=KEY).json()["image"] == before["image"], "the original is back"
+    assert client.get(f"{root}/bag/1", headers=KEY).json()["image"] == before["image"], "the original is back"
 
 
-def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, door, project):
+def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, root, project):
     ids_regions = project.regions(1)
     grid = ids_regions[0][2]
     name = keep_preview(project, 1, grid, [region for _, region, _ in ids_regions[:2]])
-    shown = client.get(f"{door}/preview/{name}", headers=KEY).json()
+    shown = client.get(f"{root}/preview/{name}", headers=KEY).json()
     assert len(shown["segments"]) == 2 and shown["id"] == 1
-    assert client.get(f"{door}/preview/0000", headers=KEY).status_code == 404
+    assert client.get(f"{root}/preview/0000", headers=KEY).status_code == 404
 
 
 def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_told_apart(
-    client, door, project, monkeypatch, caplog
+    client, root, project, monkeypatch, caplog
 ):
     broken = {"on": True}
     delete = acts.ACTS["delete"]
@@ -248,20 +250,20 @@ def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_told_
         edit(2, {"act": "delete", "segments": ["@1"]}, nonce=nonce),
         edit(3, {"act": "correct", "segments": [segment], "label": 4}, nonce=nonce),
     ]
-    answer = post(client, door, *edits)
-    first, second = answer.json()["results"]
-    assert answer.status_code == 200 and first["created"] and "error" not in first
+    response = post(client, root, *edits)
+    first, second = response.json()["results"]
+    assert response.status_code == 200 and first["created"] and "error" not in first
     assert second["number"] == 2 and second["failed"] and "fault" in second["error"]
     assert "a bug" in caplog.text and project.last_edit(nonce) == 1, "the third waits: it may depend on the second"
     broken["on"] = False
-    again = post(client, door, *edits).json()["results"]
+    again = post(client, root, *edits).json()["results"]
     assert [result["number"] for result in again if "error" not in result] == [1, 2, 3]
-    lost = post(client, door, edit(4, {"act": "delete", "segments": ["@77"]}, nonce=nonce)).json()["results"][0]
+    lost = post(client, root, edit(4, {"act": "delete", "segments": ["@77"]}, nonce=nonce)).json()["results"][0]
     assert "never made" in lost["error"] and "failed" not in lost
 
 
 def test_a_project_that_cannot_be_written_keeps_what_was_stored_before_and_asks_for_another_try(
-    client, door, project, monkeypatch
+    client, root, project, monkeypatch
 ):
     full = {"on": True}
     unfinish = acts.ACTS["unfinish"]
@@ -273,11 +275,11 @@ def test_a_project_that_cannot_be_written_keeps_what_was_stored_before_and_asks_
 
     monkeypatch.setitem(acts.ACTS, "unfinish", fill_disk)
     edits = [edit(n, {"act": act, "bag": 1}, nonce="disk-is-full") for n, act in ((1, "finish"), (2, "unfinish"))]
-    assert [result["number"] for result in post(client, door, *edits).json()["results"]] == [1]
-    refused = post(client, door, edits[1])
+    assert [result["number"] for result in post(client, root, *edits).json()["results"]] == [1]
+    refused = post(client, root, edits[1])
     assert refused.status_code == 503 and refused.json() == {"error": "The disk is full."}
     full["on"] = False
-    assert [result["number"] for result in post(client, door, *edits).json()["results"]] == [1, 2]
+    assert [result["number"] for result in post(client, root, *edits).json()["results"]] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -290,9 +292,9 @@ def test_a_project_that_cannot_be_written_keeps_what_was_stored_before_and_asks_
     ],
     ids=["deep", "long number", "not utf-8", "nan"],
 )
-def test_a_body_that_is_no_json_is_refused(client, door, body):
+def test_a_body_that_is_no_json_is_refused(client, root, body):
     headers = {**KEY, "Content-Type": "application/json"}
-    assert client.post(f"{door}/edits", content=body, headers=headers).status_code == 400
+    assert client.post(f"{root}/edits", content=body, headers=headers).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -321,25 +323,25 @@ def test_a_body_that_is_no_json_is_refused(client, door, body):
         {"act": "delete", "segments": [1], "path": "/etc"},
     ],
 )
-def test_an_edit_with_a_wrong_field_is_refused_before_the_project_sees_it(client, door, act):
+def test_an_edit_with_a_wrong_field_is_refused_before_the_project_sees_it(client, root, act):
     sent = json.dumps({"edits": [edit(1, act, nonce="wrong-fields")]})
-    answer = client.post(f"{door}/edits", content=sent, headers={**KEY, "Content-Type": "application/json"})
-    assert answer.status_code == 400, answer.text
+    response = client.post(f"{root}/edits", content=sent, headers={**KEY, "Content-Type": "application/json"})
+    assert response.status_code == 400, response.text
 
 
-def test_odd_numbers_in_addresses_and_headers_are_refused_or_ignored(client, door):
+def test_odd_numbers_in_addresses_and_headers_are_refused_or_ignored(client, root):
     for bag in (2**53, 2**63, "9" * 30, "9" * 6000, "٣", "-0", "1e3", "%00", "0x1"):
         for kind in ("bag", "image", "sound"):
-            assert client.get(f"{door}/{kind}/{bag}", headers=KEY).status_code in (404, 410), bag
-    sound = f"{door}/sound/1?start=1&end=2"
+            assert client.get(f"{root}/{kind}/{bag}", headers=KEY).status_code in (404, 410), bag
+    sound = f"{root}/sound/1?start=1&end=2"
     huge = client.get(sound, headers={**KEY, "Range": "bytes=999999999999999999-"})
     assert huge.status_code == 416
     for odd in ("9" * 6000 + "-", "x-y", "0-1,5-6", "٣-", "--1"):
         header = {"Range": f"bytes={odd}".encode()}
         assert client.get(sound, headers={**KEY, **header}).status_code == 200, odd
-    assert client.get(f"{door}/sound/1?start=0&end=10&factor=0.01", headers=KEY).status_code == 200
-    assert client.get(f"{door}/news?since=%ff", headers=KEY).status_code == 400
-    assert client.get(f"{door}/news?since=1&since=x", headers=KEY).status_code == 400
+    assert client.get(f"{root}/sound/1?start=0&end=10&factor=0.01", headers=KEY).status_code == 200
+    assert client.get(f"{root}/news?since=%ff", headers=KEY).status_code == 400
+    assert client.get(f"{root}/news?since=1&since=x", headers=KEY).status_code == 400
 
 
 def test_requests_that_take_long_hold_up_neither_each_other_beyond_a_few_nor_an_edit(project):
@@ -374,15 +376,15 @@ def test_requests_that_take_long_hold_up_neither_each_other_beyond_a_few_nor_an_
     assert working["most"] <= 4
 
 
-def test_edits_of_a_project_that_was_moved_stay_in_the_outbox(client, door, project):
+def test_edits_of_a_project_that_was_moved_stay_in_the_outbox(client, root, project):
     """503 means: nothing of it was stored, try again; and so it is stored once the files are back."""
     aside = project.folder.with_name("aside")
     note = edit(9000, {"act": "tag", "bag": 1, "class": 1, "value": 1})
     project.folder.rename(aside)
     try:
-        answers = [post(client, door, note), client.get(f"{door}/news?since=0", headers=KEY)]
+        responses = [post(client, root, note), client.get(f"{root}/news?since=0", headers=KEY)]
     finally:
         aside.rename(project.folder)
-    assert [answer.status_code for answer in answers] == [503, 503]
-    assert all("is gone" in answer.json()["error"] for answer in answers)
-    assert post(client, door, note).json()["results"][0]["number"] == 9000
+    assert [response.status_code for response in responses] == [503, 503]
+    assert all("is gone" in response.json()["error"] for response in responses)
+    assert post(client, root, note).json()["results"][0]["number"] == 9000

@@ -41,8 +41,8 @@ def client():
 
 @pytest.fixture
 def get(client, project):
-    door = f"/bagtag/{open_projects.key_of(project.folder)}"
-    return lambda path, **headers: client.get(f"{door}/{path}", headers={**KEY, **headers})
+    root = f"/bagtag/{open_projects.key_of(project.folder)}"
+    return lambda path, **headers: client.get(f"{root}/{path}", headers={**KEY, **headers})
 
 
 def test_opening_a_bag_decodes_nothing(get, monkeypatch):
@@ -143,9 +143,9 @@ def test_ranges_are_checked_and_have_their_own_etag(get):
     bad = ("from=x&to=1", "from=5&to=4", "from=0", "from=nan&to=1", "also=1;2", "also=-1", "span=-1&segment=1")
     for query in (*bad, "also=" + "1," * 101):
         assert get(f"bag/1?{query}").status_code == 400, query
-    answer = get("bag/1?from=0&to=10")
-    assert get("bag/1?from=0&to=10", **{"If-None-Match": answer.headers["etag"]}).status_code == 304
-    assert get("bag/1?from=0&to=20", **{"If-None-Match": answer.headers["etag"]}).status_code == 200
+    response = get("bag/1?from=0&to=10")
+    assert get("bag/1?from=0&to=10", **{"If-None-Match": response.headers["etag"]}).status_code == 304
+    assert get("bag/1?from=0&to=20", **{"If-None-Match": response.headers["etag"]}).status_code == 200
 
 
 def test_the_next_segment_is_found_from_one_from_a_time_and_among_the_unchecked(get, project):

@@ -20,13 +20,13 @@ _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=ut
 
 @cache
 def files() -> dict[str, bytes]:
-    """Name -> content of everything that may be sent."""
+    """Return name -> content of everything that may be sent."""
     return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in _TYPES}
 
 
 @cache
 def version() -> str:
-    """Changes with every byte of the files."""
+    """Return a hash of the files."""
     digest = hashlib.sha256()
     for name, content in files().items():
         digest.update(name.encode() + content)
@@ -34,7 +34,7 @@ def version() -> str:
 
 
 def send_asset(request: Request) -> Response:
-    """One file, by its name; nothing is looked up on disk. Starlette runs it in a thread, as the first call reads."""
+    """Send one file by its name; nothing is looked up on disk. It runs in a thread, because the first call reads."""
     name = request.path_params["name"]
     if request.path_params["version"] != version() or name not in files():
         return refusal(404, "There is no such file.")

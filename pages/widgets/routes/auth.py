@@ -65,7 +65,7 @@ register_url_convertor("id", IdConvertor())
 
 
 def guarded(handler: Handler, *, by_address: bool = False, at_once: int = 16) -> Callable[[Request], Any]:
-    """Return a route that lets only the app's own pages in.
+    """Return a route that only the app's own pages may use.
 
     The handler works in a thread, so that the event loop never waits for it. At most `at_once` requests of the route
     are worked on at a time: memory stays bounded, and pictures or sounds never keep the threads that edits need.
@@ -97,17 +97,17 @@ def guarded(handler: Handler, *, by_address: bool = False, at_once: int = 16) ->
 
 
 def send_nothing(request: Request) -> Response:
-    """Say that there is no such address; Streamlit would send its page instead."""
+    """Send 404 for an unknown address; Streamlit would send its page instead."""
     return _sealed(refusal(404, "There is no such address."))
 
 
 def refusal(status: int, sentence: str) -> Response:
-    """An error the canvas can show."""
+    """Return an error that the canvas can show."""
     return JSONResponse({"error": sentence}, status)
 
 
 def number_in(request: Request, name: str, low: float, high: float, default: float | None = None) -> float:
-    """A number of the address's query, within bounds."""
+    """Return a number of the query, within bounds."""
     text = request.query_params.get(name)
     if text is None and default is not None:
         return default
@@ -121,12 +121,12 @@ def number_in(request: Request, name: str, low: float, high: float, default: flo
 
 
 async def read_body(request: Request) -> bytes:
-    """The request's body, as long as it is short enough."""
+    """Return the body of the request if it is short enough."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > MOST_BYTES:
-            raise NotAllowed(413, "This is too much at once.")
+            raise NotAllowed(413, "The request is too large.")
         parts.append(part)
     return b"".join(parts)
 
@@ -149,7 +149,7 @@ def _project(request: Request) -> Project:
 
 
 def _sealed(response: Response) -> Response:
-    """No shared caches."""
+    """Forbid shared caches."""
     response.headers["Vary"] = "X-Bagtag-Token"
     response.headers.setdefault("Cache-Control", "private, no-store")
     return response

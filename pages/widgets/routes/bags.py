@@ -1,4 +1,4 @@
-"""A bag as the canvas draws it: outlines in real units, labels, guesses, tags and classes; and what is new."""
+"""A bag as the canvas draws it: outlines in real units, labels, predictions, tags, classes; and what changed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _DECIMALS = {"sound": (4, 1), "picture": (1, 1)}
 
 
 def send_news(request: Request, project: Project) -> Response:
-    """Which bags and topics changed after a revision."""
+    """Send which bags and topics changed after a revision."""
     return JSONResponse(asdict(project.news(int(number_in(request, "since", 0, 2**53, 0)))))
 
 
 def send_bag(request: Request, project: Project) -> Response:
-    """A bag without its pictures and sound, with its segments.
+    """Send a bag with its segments, without pictures and sound.
 
     Of a long bag with many segments only those in a range of time come: `from` to `to` (seconds), or around a
     `segment`, `span` seconds wide; without either, those of the stretch a canvas opens with. Segments named by `also`
@@ -55,7 +55,7 @@ def send_bag(request: Request, project: Project) -> Response:
 
 
 def send_next(request: Request, project: Project) -> Response:
-    """The id of the next (`step` 1) or previous (-1) segment of a bag by time, `after` a segment or `at` a time."""
+    """Send the id of the next (`step` 1) or previous (-1) segment by time, `after` a segment or `at` a time."""
     bag = project.bag(request.path_params["bag"])
     after = int(number_in(request, "after", 0, 2**53, 0)) or None
     at = number_in(request, "at", 0.0, 1e9, bag.start) if "at" in request.query_params else None
@@ -80,7 +80,7 @@ class AskedRange:
 
 
 def opening_range(project: Project, bag: Bag) -> tuple[float, float] | None:
-    """The seconds a canvas shows of a long sound when it is opened; None: all of it."""
+    """Return the seconds a canvas shows of a long sound when it is opened; None: all of it."""
     if project.kind != "sound" or bag.duration <= LONG_SECONDS:
         return None
     return bag.start, bag.start + OPENING_SECONDS
@@ -111,7 +111,7 @@ def _also(request: Request) -> tuple[int, ...]:
 
 
 def described(project: Project, bag: Bag, image: str, asked: AskedRange | None = None) -> dict[str, Any]:
-    """The bag in JSON; the revision is read first, so that what is missed is found by the next look for news."""
+    """Return the bag in JSON; the revision is read first, so that the next poll finds what it misses."""
     revision = project.revision
     place = placement(project, bag)
     return {
@@ -195,7 +195,7 @@ def _keep(name: tuple[Any, ...], make: Callable[[], Any]) -> Any:
 
 
 def heading(project: Project, bag: Bag) -> dict[str, Any]:
-    """What is said of a bag as a whole, and the classes to choose from."""
+    """Return the bag without its segments, and the classes to choose from."""
     return {
         "id": bag.id,
         "name": bag.name,
@@ -208,7 +208,7 @@ def heading(project: Project, bag: Bag) -> dict[str, Any]:
 
 
 def flat_rings(outline: Iterable[Sequence[Sequence[float]]], kind: str) -> list[list[float]]:
-    """Rings as x, y, x, y ... with as many decimals as can be seen."""
+    """Return rings as x, y, x, y ... with as many decimals as can be seen."""
     of_x, of_y = _DECIMALS[kind]
     return [[n for x, y in ring for n in (round(float(x), of_x), round(float(y), of_y))] for ring in outline]
 
@@ -237,7 +237,7 @@ def _corners(left: float, right: float, low: float, high: float) -> list[tuple[f
 
 
 def _guesses(prediction: Prediction) -> list[list[float]]:
-    """The likeliest labels, first first."""
+    """Return the likeliest labels, the likeliest first."""
     likeliest = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])[:MOST_GUESSES]
     return [[label, round(p, 3)] for place, (label, p) in enumerate(likeliest) if p >= _LEAST_GUESS or place == 0]
 
