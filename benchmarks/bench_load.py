@@ -24,7 +24,7 @@ import numpy as np
 from sqlalchemy import select
 
 from miml_core.project import Project
-from miml_core.project.schema import edits
+from miml_core.project.db.schema import edits
 from tests.browser.conftest import ROOT, Server
 from tests.browser.projects import sound_project
 
@@ -93,7 +93,7 @@ def run(seconds: float = SECONDS, watch: bool = False) -> None:
 
 def _draw(project: Project, bag: int) -> int:
     left = 9.5
-    made = project.draw(bag, [[(left, 200.0), (left + 0.4, 200.0), (left + 0.4, 900.0), (left, 900.0)]])
+    made = project.edits.draw(bag, [[(left, 200.0), (left + 0.4, 200.0), (left + 0.4, 900.0), (left, 900.0)]])
     return made.created[0]
 
 
@@ -206,12 +206,12 @@ def _jobs_running(project: Project) -> Iterator[list[str]]:
 
     def keep_up(kind: Any) -> None:
         while not over.is_set():
-            job = project.start_job(kind, kinds[kind])
+            job = project.jobs.start(kind, kinds[kind])
             while job.active and not over.wait(0.2):
-                job = project.job(job.id)
+                job = project.jobs.get(job.id)
             if job.active:
-                project.cancel_job(job.id)
-                project.wait_job(job.id, timeout=_PATIENCE)
+                project.jobs.cancel(job.id)
+                project.jobs.wait(job.id, timeout=_PATIENCE)
             elif job.state == "done":
                 ended.append(kind)
             else:

@@ -68,13 +68,13 @@ def _measure(folder: Path, bag: int) -> dict[str, float]:
 
     project = open_projects.open_once(folder)
     assert isinstance(project, Project)
-    last = project.next_segment(bag, step=-1)
+    last = project.segments.next(bag, step=-1)
     shutil.rmtree(project.cache_folder / "images", ignore_errors=True)
     with TestClient(Starlette(routes=canvas_routes()), base_url="http://localhost:8501") as client:
         canvas = _Canvas(client, f"/bagtag/{open_projects.key_of(folder)}", bag)
         _Canvas(client, canvas.door, 3).open()
         before = _resident()
-        figures = {"segments": float(project.bag(bag).n_segments)}
+        figures = {"segments": float(project.bags.get(bag).n_segments)}
         for what, act in {
             "open": canvas.open,
             "again": canvas.open,

@@ -16,7 +16,9 @@ import numpy as np
 
 from miml_core.bags import BagSet
 from miml_core.media.grid import Grid
-from miml_core.project import Project, review_lines, runs, settings
+from miml_core.project import Project
+from miml_core.project.db import settings
+from miml_core.project.learning import review_index, training_runs
 from miml_core.segments.regions import Region
 
 N_BAGS, PER_BAG, N_FEATURES, N_CLASSES = 20_000, 40, 38, 20
@@ -47,7 +49,7 @@ def fill(project: Project, n_bags: int, n_classes: int = N_CLASSES) -> None:
     """Write media, bags, segments, features and tags as jobs would have."""
     rng = np.random.default_rng(0)
     for k in range(n_classes):
-        project.add_class(f"Species {k}")
+        project.edits.add_class(f"Species {k}")
     mask = np.ones((20, 12), dtype=bool)
     mask[:5, :4] = False
     shapes = [Region(20, 24 * k, mask).to_bytes() for k in range(PER_BAG)]
@@ -106,7 +108,7 @@ def fill(project: Project, n_bags: int, n_classes: int = N_CLASSES) -> None:
 
 
 def _time_loading(project: Project, folder: Path) -> None:
-    bags, _ = project.bagset()
+    bags, _ = project.bags.bagset()
     np.savez(folder / "arrays.npz", X=bags.X, offsets=bags.offsets, tags=bags.tags, labels=bags.labels)
     names, classes = bags.names, bags.classes
 
@@ -116,19 +118,19 @@ def _time_loading(project: Project, folder: Path) -> None:
 
     del bags
     arrays = _seconds(from_arrays, 5)
-    ours = _seconds(project.bagset, 5)
+    ours = _seconds(project.bags.bagset, 5)
     print(f"load the BagSet                 {ours:8.3f} s")
     print(f"np.load of the same arrays      {arrays:8.3f} s   ratio {ours / arrays:.1f}")
 
 
 def _time_predictions(project: Project) -> None:
     """Store a run as a training does, in the batches that let others write in between."""
-    bags, index = project.bagset()
+    bags, index = project.bags.bagset()
     rng = np.random.default_rng(1)
     probabilities = rng.dirichlet(np.full(len(index.class_ids) + 1, 0.2), size=bags.n_segments)
     free = probabilities[rng.permutation(bags.n_segments)]
     with project.store.write() as connection:
-        run_id = runs.begin(
+        run_id = training_runs.begin(
             connection,
             model="ored-lr",
             params="{}",
@@ -139,11 +141,11 @@ def _time_predictions(project: Project) -> None:
             background=True,
         )
     began = time.perf_counter()
-    project.write_predictions(run_id, index, probabilities, free, rng.random((bags.n_bags, bags.n_classes)))
+    project.runs.write_predictions(run_id, index, probabilities, free, rng.random((bags.n_bags, bags.n_classes)))
     blocks = time.perf_counter() - began
     with project.store.write() as connection:
-        runs.change(connection, run_id, state="done")
-        runs.make_current(connection, run_id)
+        training_runs.change(connection, run_id, state="done")
+        training_runs.make_current(connection, run_id)
     began = time.perf_counter()
     longest = [0.0, began]
 
@@ -151,32 +153,32 @@ def _time_predictions(project: Project) -> None:
         now = time.perf_counter()
         longest[0], longest[1] = max(longest[0], now - longest[1]), now
 
-    review_lines.summarise_all(project.store, tick=tick)
+    review_index.summarise_all(project.store, tick=tick)
     lines = time.perf_counter() - began
     print(f"store predictions               {blocks:8.3f} s")
     print(f"sort the review queues          {lines:8.3f} s   longest wait of another writer {longest[0]:.3f} s")
 
 
 def _time_acts(project: Project, n_bags: int) -> None:
-    segment = project.review_queue("least_sure", limit=1)[0]
-    _show("a page of 50 bags", _seconds(lambda: project.list_bags(), 5))
-    _show("the last page, by name", _seconds(lambda: project.list_bags(sort="name", offset=n_bags - 50), 5))
-    _show("search and filter", _seconds(lambda: project.list_bags(search="clip_019 species", show="finished"), 5))
-    _show("bags of a class, most doubtful", _seconds(lambda: project.list_bags(class_id=3, sort="doubt"), 5))
-    _show("ids of all bags", _seconds(lambda: project.bag_ids(sort="time"), 5))
+    segment = project.review.queue("least_sure", limit=1)[0]
+    _show("a page of 50 bags", _seconds(lambda: project.bags.list(), 5))
+    _show("the last page, by name", _seconds(lambda: project.bags.list(sort="name", offset=n_bags - 50), 5))
+    _show("search and filter", _seconds(lambda: project.bags.list(search="clip_019 species", show="finished"), 5))
+    _show("bags of a class, most doubtful", _seconds(lambda: project.bags.list(class_id=3, sort="doubt"), 5))
+    _show("ids of all bags", _seconds(lambda: project.bags.ids(sort="time"), 5))
     _show("progress of the project", _seconds(project.progress, 5))
     _show("classes with counts", _seconds(project.classes, 5))
     for order in ("least_sure", "contradicts", "newest", "random"):
-        _show(f"next to review: {order}", _seconds(lambda order=order: project.review_queue(order), 5))
-    _show("next to review: one class", _seconds(lambda: project.review_queue("class", class_id=3), 5))
-    _show("segments of a bag", _seconds(lambda: project.segments(segment.bag_id), 5))
+        _show(f"next to review: {order}", _seconds(lambda order=order: project.review.queue(order), 5))
+    _show("next to review: one class", _seconds(lambda: project.review.queue("class", class_id=3), 5))
+    _show("segments of a bag", _seconds(lambda: project.segments.list(segment.bag_id), 5))
     labels = iter([1, 2] * 20)
-    _show("correct a segment (synced)", _seconds(lambda: project.correct(segment.segment_id, next(labels)), 10))
-    _show("undo (synced)", _seconds(project.undo, 5))
-    _show("redo (synced)", _seconds(project.redo, 5))
-    _show("tag a bag (synced)", _seconds(lambda: project.tag(segment.bag_id, 5, next(labels) - 1), 10))
+    _show("correct a segment (synced)", _seconds(lambda: project.edits.set_label(segment.segment_id, next(labels)), 10))
+    _show("undo (synced)", _seconds(project.edits.undo, 5))
+    _show("redo (synced)", _seconds(project.edits.redo, 5))
+    _show("tag a bag (synced)", _seconds(lambda: project.edits.tag(segment.bag_id, 5, next(labels) - 1), 10))
     _show("news since a revision", _seconds(lambda: project.news(project.revision - 5), 5))
-    _show("history, 100 entries", _seconds(project.history, 5))
+    _show("history, 100 entries", _seconds(project.edits.history, 5))
 
 
 def _seconds(act: Callable[[], Any], repeats: int) -> float:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from miml_core.project import Project
-from miml_core.project.desk_learn import QueueOrder
+from miml_core.project.services.review import QueueOrder
 from pages.widgets.app.session import the_project
 from pages.widgets.canvas import canvas
 from pages.widgets.errors import show_errors
@@ -28,7 +28,7 @@ def review_editor(project: Project, order: QueueOrder, class_id: int | None) -> 
 
 with show_errors():
     project = the_project()
-    if project.current_run() is None:
+    if project.runs.current() is None:
         empty_state(
             "There is nothing to review yet",
             "Tag some bags and train a model: its predictions are reviewed here.",

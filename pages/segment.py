@@ -38,7 +38,7 @@ def segment_editor(project: Project) -> None:
         learn_segmenter(project)
     with tried, show_errors():
         with st.spinner("Finding segments with these settings …"):
-            bag = project.bag(bag_id)
+            bag = project.bags.get(bag_id)
             name, found = preview(project, bag, settings)
         st.markdown(f"**With these settings** · {count(found, 'segment')}{part_tried(project, bag)}")
         canvas(project, bag_id, mode="preview", preview=name, height=260, around=455, key="segment.preview")

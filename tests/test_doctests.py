@@ -48,7 +48,7 @@ def test_the_worked_example_of_a_format(tmp_path: Path) -> None:
 def test_the_worked_example_of_a_page(tmp_path: Path) -> None:
     (source,) = worked_example("How to add a page")
     with Project.create(tmp_path / "project") as project:
-        project.add_class("Wren")
+        project.edits.add_class("Wren")
     app = AppTest.from_string(source, default_timeout=30)
     app.session_state["session.folder"] = str(tmp_path / "project")
     app.run()

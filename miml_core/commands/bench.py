@@ -170,8 +170,8 @@ def _bar() -> Any:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    keys = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row] or ["average_precision"]
-    parts = [f"{COLUMNS[key]} {_number(row, key)}" for key in keys if key in row]
+    keys = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row]
+    parts = [f"{COLUMNS[key]} {_number(row, key)}" for key in keys or ("average_precision",) if key in row]
     parts.append(f"{row['seconds']:.1f} s per fit")
     return f"{row['set']}, {row['model']}: {', '.join(parts)}"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from miml_core.commands import project_commands
 from miml_core.commands.output import print_outcome
-from miml_core.project.media_changes import Accepted
+from miml_core.project.media.changes import Accepted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     with project_commands.open_project(args) as project:
         for folder in args.allow:
-            project.allow_media_folder(folder)
-        found = [] if args.moved_to is None else project.relink(args.moved_to)
-        accepted = project.accept_changed() if args.accept_changed else Accepted()
+            project.media.allow_folder(folder)
+        found = [] if args.moved_to is None else project.media.relink(args.moved_to)
+        accepted = project.media.accept_changed() if args.accept_changed else Accepted()
         problems = project.check(repair=args.repair)
     lines = [f"Found again: {path}" for path in found]
     lines += [f"Accepted the changed file: {path}" for path in accepted.paths] + accepted.notes

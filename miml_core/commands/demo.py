@@ -68,7 +68,7 @@ def _make(folder: Path, kind: Kind, args: argparse.Namespace) -> dict[str, Any]:
         seconds = round(time.monotonic() - began, 1)
         done = project.progress()
         figures = {"folder": str(folder), "seconds": seconds, "bags": done.n_bags, "segments": done.n_segments}
-        return figures | ({"scores": score_demo(project)} if project.current_run() else {})
+        return figures | ({"scores": score_demo(project)} if project.runs.current() else {})
 
 
 def _sentence(kind: str, figures: dict[str, Any]) -> str:

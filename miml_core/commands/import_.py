@@ -15,7 +15,7 @@ from pathlib import Path
 
 from miml_core.commands import project_commands
 from miml_core.commands.arguments import number
-from miml_core.project.media import check_windows
+from miml_core.project.media.files import check_windows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

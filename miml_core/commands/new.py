@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
         args.project, kind=args.kind, name=args.name, annotator=project_commands.annotator_name(args)
     ) as project:
         if args.classes is not None:
-            project.import_classes(args.classes)
+            project.edits.import_classes(args.classes)
         outcome: dict[str, Any] = {"project": str(project.folder), "name": project.name, "kind": project.kind}
-        outcome["classes"] = [one.name for one in project.classes()]
+        outcome["classes"] = [one.name for one in project.classes.list()]
         print_outcome(args, outcome, f"created the {args.kind} project {project.folder}")
     return 0

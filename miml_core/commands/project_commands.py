@@ -65,13 +65,13 @@ def run_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[
     """
     try:
         with _delayed_interrupt():
-            job = project.start_job(kind, params)
+            job = project.jobs.start(kind, params)
         job = _follow(project, args, job)
     except KeyboardInterrupt:
-        project.cancel_job(job.id)
-        project.wait_job(job.id, timeout=10)
+        project.jobs.cancel(job.id)
+        project.jobs.wait(job.id, timeout=10)
         raise
-    failures = project.job_failures(job.id)
+    failures = project.jobs.failures(job.id)
     listed = [{"item": failure.item, "reason": failure.reason} for failure in failures]
     if job.state != "done":
         if not args.json:
@@ -120,4 +120,4 @@ def _follow(project: Project, args: argparse.Namespace, job: Job) -> Job:
         def tick(now: Job) -> None:
             bar.update(task, description=now.message[:60], completed=now.done, total=now.of or None)
 
-        return project.wait_job(job.id, tick=tick)
+        return project.jobs.wait(job.id, tick=tick)

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from miml_core.project import restoring
+    from miml_core.project.db import restoring
 
     if args.list:
         return _list(args)
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from miml_core.project import backups, restoring
+    from miml_core.project.db import backups, restoring
 
     if not args.project.is_dir():
         raise BagtagError(f"There is no folder {str(args.project)!r}.")

@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
         if args.embedding is not None and not args.preview:
             _choose_embedding(project, args.embedding)
         if args.preview or not args.yes:
-            stale = None if args.again else project.bag_ids(show="unsegmented")
-            seen = project.preview_resegment(stale, scope=scope, try_bags=_TRIED)
+            stale = None if args.again else project.bags.ids(show="unsegmented")
+            seen = project.segments.preview_resegment(stale, scope=scope, try_bags=_TRIED)
             if args.preview:
                 print_outcome(args, asdict(seen), _describe(seen))
                 return 0

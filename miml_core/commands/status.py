@@ -23,21 +23,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with project_commands.open_project(args) as project:
-        project.refresh_missing()
-        current = project.current_run()
-        sample = project.sample_accuracy()
+        project.media.refresh_missing()
+        current = project.runs.current()
+        sample = project.review.sample_accuracy()
         outcome: dict[str, Any] = {
             "project": str(project.folder),
             "name": project.name,
             "kind": project.kind,
             "revision": project.revision,
             "progress": asdict(project.progress()),
-            "classes": [asdict(one) for one in project.classes()],
+            "classes": [asdict(one) for one in project.classes.list()],
             "run": None if current is None else {**asdict(current), "curves": {}},
-            "runs": [{**asdict(run_), "curves": {}} for run_ in project.runs()],
-            "jobs": [asdict(job) for job in [*project.jobs(active=True), *project.stopped_jobs()]],
+            "runs": [{**asdict(run_), "curves": {}} for run_ in project.runs.list()],
+            "jobs": [asdict(job) for job in [*project.jobs.list(active=True), *project.jobs.list_stopped()]],
             "sample": asdict(sample),
-            "blocked_folders": [asdict(one) for one in project.blocked_folders()],
+            "blocked_folders": [asdict(one) for one in project.media.blocked_folders()],
         }
         print_outcome(args, outcome, _text(outcome))
     return 0

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     with project_commands.open_project(args) as project:
-        done = project.import_tags(args.table)
+        done = project.edits.import_tags(args.table)
     print_outcome(args, asdict(done), f"tagged {done.n_bags} bags, {done.n_new_classes} new classes")
     if not args.json:
         for line in done.left_out:

@@ -62,7 +62,7 @@ def make_demo(
             done = project.progress()
             if done.n_segmented < done.n_bags:
                 _run_job(project, "segment", {}, stages)
-            if train and project.current_run() is None:
+            if train and project.runs.current() is None:
                 _run_job(project, "train", _TRAINING[kind], stages)
         except BaseException:
             project.close()
@@ -109,16 +109,16 @@ def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) ->
     """Add the files, the classes and the tags, unless the project has them already."""
     if project.get_preference(_FILLED):
         return
-    project.add_media(paths)
-    if not project.classes():
-        project.import_classes(folder / CLASSES_FILE, annotator=ANNOTATOR)
-    class_ids = {one.name: one.id for one in project.classes()}
-    bag_ids = {bag.path: bag.id for bag in project.list_bags(limit=len(paths)).bags}
+    project.media.add(paths)
+    if not project.classes.list():
+        project.edits.import_classes(folder / CLASSES_FILE, annotator=ANNOTATOR)
+    class_ids = {one.name: one.id for one in project.classes.list()}
+    bag_ids = {bag.path: bag.id for bag in project.bags.list(limit=len(paths)).bags}
     rows = read_tags(folder / TAGS_FILE)
     for number, row in enumerate(rows):
         bag_id = bag_ids[row.file]
-        project.set_tags(bag_id, {class_ids[name]: 1 for name in row.present}, annotator=ANNOTATOR)
-        project.finish(bag_id, annotator=ANNOTATOR)
+        project.edits.set_tags(bag_id, {class_ids[name]: 1 for name in row.present}, annotator=ANNOTATOR)
+        project.edits.finish(bag_id, annotator=ANNOTATOR)
         stages.report("tags", number + 1, len(rows))
     project.set_preference(_FILLED, True)
 
@@ -127,16 +127,16 @@ def _run_job(project: Project, kind: Literal["segment", "train"], params: dict[s
     def tick(job: Job) -> None:
         stages.report(kind, job.done, job.of)
 
-    left = next((job for job in project.jobs(active=True) if job.kind == kind), None)
-    if left is not None and project.wait_job(left.id, tick=tick).state == "done":
+    left = next((job for job in project.jobs.list(active=True) if job.kind == kind), None)
+    if left is not None and project.jobs.wait(left.id, tick=tick).state == "done":
         return  # started by a process that was killed; its worker continued
-    job = project.start_job(kind, params, annotator=ANNOTATOR)
+    job = project.jobs.start(kind, params, annotator=ANNOTATOR)
     try:
-        job = project.wait_job(job.id, tick=tick)
+        job = project.jobs.wait(job.id, tick=tick)
     except BaseException:
-        project.cancel_job(job.id)
+        project.jobs.cancel(job.id)
         with suppress(BagtagError):
-            project.wait_job(job.id, timeout=_CANCEL_SECONDS)
+            project.jobs.wait(job.id, timeout=_CANCEL_SECONDS)
         raise
     if job.state != "done":
         raise BagtagError(f"The demo in {str(project.folder)!r} is not complete: {job.message}.")

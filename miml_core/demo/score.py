@@ -30,8 +30,8 @@ def score_demo(project: Project) -> dict[str, float]:
     bags without tags.
     """
     truth = Truth.read(project.folder)
-    names: dict[int, str | None] = {one.id: one.name for one in project.classes()} | {BACKGROUND: None}
-    bags = project.list_bags(limit=project.progress().n_bags).bags
+    names: dict[int, str | None] = {one.id: one.name for one in project.classes.list()} | {BACKGROUND: None}
+    bags = project.bags.list(limit=project.progress().n_bags).bags
     common = Counter(class_id for bag in bags for class_id, tag in bag.tags.items() if tag > 0)
     tagged = [one for bag in bags if bag.finished for one in _judge(project, bag, truth, names, common)]
     untagged = [one for bag in bags if not bag.finished for one in _judge(project, bag, truth, names, common)]
@@ -53,7 +53,7 @@ def _judge(
     file = PurePosixPath(bag.path).name
     present = [class_id for class_id, tag in bag.tags.items() if tag > 0]
     most_common = names[max(present, key=lambda class_id: (common[class_id], -class_id))] if present else None
-    for segment in project.segments(bag.id):
+    for segment in project.segments.list(bag.id):
         if segment.prediction is not None:
             yield _Judged(truth.label_of(file, segment.outline), names[segment.prediction.top], most_common)
 

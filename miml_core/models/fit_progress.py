@@ -21,10 +21,13 @@ class Phase:
     typical : int, optional
         Typical number of iterations, for a phase whose number of iterations is not known in advance: the bar then
         approaches the end of the phase and never reaches it. If None, the phase has at most `steps` iterations.
+    chooses : bool
+        Whether the phase chooses parameters; its reports then have ``choosing=1`` in their info.
     """
 
     steps: int
     typical: int | None = None
+    chooses: bool = False
 
     def position(self, iteration: int) -> int:
         """Return the position within the phase after so many iterations."""
@@ -44,9 +47,9 @@ class FitProgress:
 
     Examples
     --------
-    >>> progress = FitProgress(lambda step, of, info: print(step, of, info), [Phase(2), Phase(3)])
+    >>> progress = FitProgress(lambda step, of, info: print(step, of, info), [Phase(2, chooses=True), Phase(3)])
     >>> progress.step(0, loss=0.5)
-    1 5 {'loss': 0.5}
+    1 5 {'loss': 0.5, 'choosing': 1}
     False
     >>> progress.step(1, loss=0.4)
     3 5 {'loss': 0.4}
@@ -65,5 +68,7 @@ class FitProgress:
             before = sum(one.steps for one in self.phases[:phase])
             position = before + self.phases[phase].position(self.iterations[phase])
             of = sum(one.steps for one in self.phases)
+            if self.phases[phase].chooses:
+                info["choosing"] = 1
             self.stopped = bool(self.progress(position, of, info)) or self.stopped
         return self.stopped

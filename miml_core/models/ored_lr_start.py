@@ -21,7 +21,7 @@ from miml_core.posterior import posterior_cost
 Array = NDArray[np.float64]
 
 STARTING, CHOOSING, FITTING = range(3)
-PHASES = (Phase(15, typical=60), Phase(55, typical=250), Phase(30, typical=60))
+PHASES = (Phase(15, typical=60), Phase(55, typical=250, chooses=True), Phase(30, typical=60))
 """Phases of a fit: the first weights, the choice of alpha, and the final fit."""
 
 _START_ALPHA, _START_BAGS = 10.0, 2000

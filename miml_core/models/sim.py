@@ -146,7 +146,7 @@ class SIM(Model):
                 "tag more bags, or choose another model."
             )
         choose = self.lam == "auto" and earlier is None
-        fit_progress = FitProgress(progress, [Phase(USUAL_FITS if choose else 0), Phase(self.T)])
+        fit_progress = FitProgress(progress, [Phase(USUAL_FITS if choose else 0, chooses=True), Phase(self.T)])
         self.lam_ = self._choose_lam(bags, X, fit_progress, earlier, seed)
         self.weights_, self.objective_ = self._run(problem, fit_progress, earlier, bags.classes)
         self.classes_ = list(bags.classes)

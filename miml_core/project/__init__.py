@@ -1,20 +1,12 @@
-"""The project on disk: what people and jobs made, kept so that nothing is ever lost.
+"""The project on disk: media, tags, labels, segments, models and jobs.
 
-`Project` is the one door. Every act of a person is one committed transaction and one entry of the history before the
-method returns.
+Use it through `Project`. Every edit of a person is one committed transaction and one history entry before the method
+returns.
 """
 
 from miml_core.project.errors import CannotUndo, Gone, NeedsConfirmation, ProjectTooNew
 from miml_core.project.project import Project
-from miml_core.project.review_rows import (
-    Prediction,
-    ResegmentPreview,
-    ReviewItem,
-    SampleAccuracy,
-    TagReason,
-    TagSuggestion,
-)
-from miml_core.project.rows import (
+from miml_core.project.records import (
     Bag,
     BagPage,
     Class,
@@ -31,6 +23,14 @@ from miml_core.project.rows import (
     SegmentRange,
     SegmentSummary,
     TagImport,
+)
+from miml_core.project.review_records import (
+    Prediction,
+    ResegmentPreview,
+    ReviewItem,
+    SampleAccuracy,
+    TagReason,
+    TagSuggestion,
 )
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""Is everything as it should be? And putting right what can be.
+"""Check the integrity of a project, and repair what can be repaired.
 
-Each check is a function that yields what it found, with a repair where there is one. Repairs make numbers agree that
-follow from others, and take out what belongs to nothing. The database is backed up before the first of them, and rows
-of a person that have no place any more are kept in a file (`kept_aside.py`).
+Each check is a function that yields what it found, with a repair where there is one. Repairs compute stored numbers
+again and remove what belongs to nothing. The database is backed up before the first repair, and rows of people's work
+that cannot stay in their tables are kept in a file (`kept_aside.py`).
 """
 
 from __future__ import annotations
@@ -15,40 +15,34 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, Connection, Integer, cast, delete, func, insert, select, text
 
 from miml_core.errors import BagtagError
-from miml_core.project import (
-    backups,
-    counters,
-    jobs,
-    media_access,
-    media_state,
-    review_lines,
-    revisions,
-    runs,
-    settings,
-)
-from miml_core.project.database_file import DATABASE
-from miml_core.project.kept_aside import KeptAside
-from miml_core.project.own_folders import find_own_folder
-from miml_core.project.rows import Problem
-from miml_core.project.schema import bag_predictions as blocks
-from miml_core.project.schema import bags, features, predictions, segments, tags, verdicts
-from miml_core.project.schema import media as media_table
-from miml_core.project.schema import runs as runs_table
-from miml_core.project.store import Store
+from miml_core.project.db import backups, counters, revisions, settings
+from miml_core.project.db.database_file import DATABASE
+from miml_core.project.db.kept_aside import KeptAside
+from miml_core.project.db.own_folders import find_own_folder
+from miml_core.project.db.schema import bag_predictions as blocks
+from miml_core.project.db.schema import bags, features, predictions, segments, tags, verdicts
+from miml_core.project.db.schema import media as media_table
+from miml_core.project.db.schema import runs as runs_table
+from miml_core.project.db.store import Store
+from miml_core.project.jobs import queue as job_queue
+from miml_core.project.learning import review_index, training_runs
+from miml_core.project.media import access as media_access
+from miml_core.project.media import state as media_state
+from miml_core.project.records import Problem
 
 Repair = Callable[[], object]
 Finding = tuple[Problem, Repair | None]
 
 _OF_PEOPLE = ("tags", "verdicts", "segments", "history", "classes", "bags")
-"""Tables whose rows are a person's work, or may be."""
+"""Tables whose rows may be a person's work."""
 _MAY_BE_EMPTY = {("history", "target"), ("bags", "grid_id"), ("classes", "merged_into")}
-"""References that a row can do without. (A verdict without a class would say background, so it is not one of them.)"""
+"""References that may be null. (Not that of a verdict to its class: null means background there.)"""
 
 
 def check(store: Store, *, repair: bool = False) -> list[Problem]:
-    """All findings; with `repair`, those that could be put right say so, and where rows were kept aside."""
+    """Return all findings; with `repair`, those that were repaired say so, and where removed rows are kept."""
     damaged = _damaged(store)
-    if damaged is not None:  # nothing else could be trusted, and no repair would hold
+    if damaged is not None:  # other checks and repairs need a readable database
         return [damaged]
     findings: list[Problem] = []
     backed_up = False
@@ -68,10 +62,10 @@ def check(store: Store, *, repair: bool = False) -> list[Problem]:
 
 def _damaged(store: Store) -> Problem | None:
     with store.read() as connection:
-        answer = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check(10)")]
-    if answer == ["ok"]:
+        found = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check(10)")]
+    if found == ["ok"]:
         return None
-    what = f"The database is damaged ({' '.join(str(answer[0]).split())}) and cannot be repaired."
+    what = f"The database is damaged ({' '.join(str(found[0]).split())}) and cannot be repaired."
     return Problem("damaged", what + backups.advice(store.folder), False)
 
 
@@ -79,8 +73,8 @@ def _references(store: Store) -> Iterator[Finding]:
     with store.read() as connection:
         orphans = _orphans(connection)
     if orphans:
-        problem = Problem("orphan", f"{len(orphans)} rows belong to things that are gone.", True)
-        yield problem, partial(_take_out_orphans, store)
+        problem = Problem("orphan", f"{len(orphans)} rows refer to rows that do not exist any more.", True)
+        yield problem, partial(_remove_orphans, store)
     with store.read() as connection:
         unused = select(func.count()).select_from(media_table).where(media_table.c.id.not_in(select(bags.c.media_id)))
         n_unused = connection.execute(unused).scalar()
@@ -94,7 +88,7 @@ def _references(store: Store) -> Iterator[Finding]:
 
 
 def _orphans(connection: Connection) -> list[tuple[str, int, str, str]]:
-    """Return (table, row id, column, table it refers to) of rows that refer to a row that is gone."""
+    """Return (table, row id, column, table it refers to) of rows that refer to a row that does not exist."""
     found = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
     columns = {}
     for table in {row[0] for row in found}:
@@ -103,13 +97,13 @@ def _orphans(connection: Connection) -> list[tuple[str, int, str, str]]:
     return sorted((table, row_id, columns[table, key], parent) for table, row_id, parent, key in found)
 
 
-def _take_out_orphans(store: Store) -> str:
-    """Make the tables whole again; rows of people that have no place any more are kept aside."""
+def _remove_orphans(store: Store) -> str:
+    """Remove or correct rows that refer to nothing; those of people's work are kept in a file."""
     with store.write() as connection:
-        aside = KeptAside(connection, "They belong to a bag, segment, class or grid that is gone.")
+        aside = KeptAside(connection, "They belong to a bag, segment, class or grid that does not exist any more.")
         for table, row_id, column, parent in _orphans(connection):
-            if parent == "media":  # the bag stays, with all its work: only its file is not known any more
-                _remember_lost_file(connection, row_id)
+            if parent == "media":  # the bag stays, with its tags and labels: only its file is unknown
+                _add_missing_file(connection, row_id)
             elif (table, column) in _MAY_BE_EMPTY:
                 aside.keep(table, "rowid = ?", [row_id])
                 also = ", removed = 1" if table == "classes" else ""
@@ -126,8 +120,8 @@ def _take_out_orphans(store: Store) -> str:
         return aside.write(store.folder)
 
 
-def _remember_lost_file(connection: Connection, bag_id: int) -> None:
-    """Give a bag a missing file in place of the one whose row is gone."""
+def _add_missing_file(connection: Connection, bag_id: int) -> None:
+    """Add a missing file for a bag whose row in `media` does not exist."""
     bag = connection.execute(select(bags.c.media_id, bags.c.name).where(bags.c.id == bag_id)).one()
     connection.exec_driver_sql(
         "INSERT OR IGNORE INTO media (id, path, size, fingerprint, missing) VALUES (?, ?, 0, '', 1)",
@@ -141,7 +135,8 @@ def _files(store: Store) -> Iterator[Finding]:
         rows = connection.execute(select(media_table.c.path, media_state.STORED_STATE.label("state"))).all()
     for path, state in rows:
         if state == media_state.MISSING:
-            yield Problem("missing", f"The file {path!r} is missing; show Bagtag its new folder.", False), None
+            sentence = f"The file {path!r} is missing; choose its new folder on the Library page."
+            yield Problem("missing", sentence, False), None
         if state == media_state.CHANGED:
             sentence = (
                 f"The file {path!r} has changed since it was added. Put the original back, or accept the new file with "
@@ -149,7 +144,7 @@ def _files(store: Store) -> Iterator[Finding]:
             )
             yield Problem("changed", sentence, False), None
     for blocked in media_access.blocked_folders(store):
-        sentence = f"{blocked.n_files} files of this project lie in {blocked.folder!r}, "
+        sentence = f"{blocked.n_files} files of this project are in {blocked.folder!r}, "
         sentence += (
             "which was not chosen on this computer. Allow it with `check --allow`, or on the Library page."
             if blocked.may_be_allowed
@@ -170,7 +165,7 @@ def _labels(store: Store) -> Iterator[Finding]:
 
     def tag() -> str:
         with store.write() as connection:
-            aside = KeptAside(connection, "Segments of the bag carry the label that these tags said is not there.")
+            aside = KeptAside(connection, "Segments of the bag have the label of a class that these tags call absent.")
             for bag_id, class_id in untagged:
                 aside.keep("tags", "bag_id = ? AND class_id = ? AND value < 0", [bag_id, class_id])
                 connection.execute(delete(tags).where(tags.c.bag_id == bag_id, tags.c.class_id == class_id))
@@ -200,7 +195,7 @@ def _features(store: Store) -> Iterator[Finding]:
             connection.execute(delete(features).where(features.c.bag_id.in_(broken)))
 
     if broken:
-        yield Problem("features", f"The features of {len(broken)} bags are not whole.", True), forget
+        yield Problem("features", f"The features of {len(broken)} bags are incomplete.", True), forget
 
 
 def _counters(store: Store) -> Iterator[Finding]:
@@ -212,7 +207,7 @@ def _counters(store: Store) -> Iterator[Finding]:
             counters.refresh_all(connection)
 
     if wrong:
-        yield Problem("counters", f"The numbers beside {wrong} bags (segments, reviewed, tags) are wrong.", True), count
+        yield Problem("counters", f"The counts stored with {wrong} bags (segments, tags) are wrong.", True), count
 
 
 def _shapes(store: Store) -> Iterator[Finding]:
@@ -229,7 +224,7 @@ def _shapes(store: Store) -> Iterator[Finding]:
 
 
 def _blocks(store: Store) -> Iterator[Finding]:
-    """What a run stored of a bag has a number for each of its segments and classes."""
+    """Check that predictions have one number per segment and class."""
     with store.read() as connection:
         broken = connection.execute(
             select(blocks.c.run_id, blocks.c.bag_id)
@@ -249,7 +244,7 @@ def _blocks(store: Store) -> Iterator[Finding]:
             counters.refresh_bags(connection, [bag_id for _, bag_id in broken])
 
     if broken:
-        yield Problem("predictions", f"{len(broken)} blocks of predictions are not whole; predict again.", True), forget
+        yield Problem("predictions", f"{len(broken)} predictions of bags are incomplete; predict again.", True), forget
 
 
 def _n_columns() -> ColumnElement[int]:
@@ -259,18 +254,18 @@ def _n_columns() -> ColumnElement[int]:
 def _queue(store: Store) -> Iterator[Finding]:
     with store.read() as connection:
         current = settings.get(connection, "current_run")
-        in_step = settings.get(connection, "summarised_run") == current and review_lines.is_whole(connection)
-    if current is not None and not in_step:
-        problem = Problem("queue", "The review queue is not in step with the current run.", True)
-        yield problem, lambda: review_lines.summarise_all(store)
+        up_to_date = settings.get(connection, "summarised_run") == current and review_index.is_complete(connection)
+    if current is not None and not up_to_date:
+        problem = Problem("queue", "The review queue is not up to date with the current run.", True)
+        yield problem, lambda: review_index.summarise_all(store)
 
 
 def _runs(store: Store) -> Iterator[Finding]:
-    jobs.look_after(store)
+    job_queue.update_jobs(store)
     with store.read() as connection:
         known = connection.execute(select(runs_table.c.id, runs_table.c.state).order_by(runs_table.c.id)).all()
         current = settings.get(connection, "current_run")
-    usable = [run.id for run in known if run.state == "done" and runs.has_model(store, run.id)]
+    usable = [run.id for run in known if run.state == "done" and training_runs.has_model(store, run.id)]
 
     def choose_another() -> None:
         with store.write() as connection:
@@ -279,20 +274,20 @@ def _runs(store: Store) -> Iterator[Finding]:
             revisions.advance(connection, changed_topics=["runs"])
 
     if current is not None and current not in {run.id for run in known}:
-        yield Problem("run", f"The current run, number {current}, is gone.", True), choose_another
+        yield Problem("run", f"The current run, number {current}, does not exist any more.", True), choose_another
     for run in known:
-        if run.state == "done" and not runs.has_model(store, run.id):
+        if run.state == "done" and not training_runs.has_model(store, run.id):
             yield Problem("model", f"The model file of run {run.id} is missing; train again.", False), None
-    folder = find_own_folder(store.folder, "runs")  # behind a link lies somebody's folder, not ours to clear
+    folder = find_own_folder(store.folder, "runs")  # a link may point to a folder that is not the project's
     ids = {str(run.id) for run in known}
     for stray in sorted(folder.iterdir()) if folder is not None else []:
         if stray.name not in ids:
             problem = Problem("leftover", f"runs/{stray.name} belongs to no run.", True)
-            yield problem, partial(_set_run_aside, store, stray)
+            yield problem, partial(_move_run_to_backups, store, stray)
 
 
-def _set_run_aside(store: Store, stray: Path) -> str:
-    """Move the folder of a run that the project does not know: after a restore it may be wanted again."""
+def _move_run_to_backups(store: Store, stray: Path) -> str:
+    """Move the folder of an unknown run to the backups: after a restore it may be needed again."""
     target = backups.new_path(store.folder, f"run-{stray.name}", "")
     try:
         stray.rename(target)
@@ -305,7 +300,7 @@ def _set_run_aside(store: Store, stray: Path) -> str:
 def _leftovers(store: Store) -> Iterator[Finding]:
     half = store.folder / (DATABASE + ".new")
     if half.exists():
-        yield Problem("leftover", f"{half.name} is half of a project that was never finished.", True), half.unlink
+        yield Problem("leftover", f"{half.name} is left of a project that was never completed.", True), half.unlink
     with store.read() as connection:
         known = set(connection.execute(text("SELECT id FROM jobs")).scalars())
     logs = find_own_folder(store.folder, "logs")

@@ -1,4 +1,4 @@
-"""The refusals a caller may want to tell apart; all are sentences for people."""
+"""Errors of projects that callers distinguish; each message is a sentence for people."""
 
 from miml_core.errors import BagtagError
 
@@ -12,23 +12,23 @@ class Gone(BagtagError):
 
 
 class NeedsConfirmation(BagtagError):
-    """The act would take something of a person's work with it; repeat it with `confirm=True` if that is meant."""
+    """The edit would remove work of a person; call it again with `confirm=True` if that is intended."""
 
 
-class BadAct(BagtagError):
-    """An act's arguments are missing or of the wrong type: a fault of the program that asked for it."""
+class BadEdit(BagtagError):
+    """A field of an edit is missing or of another type: an error in the program that made the edit."""
 
 
 class CannotUndo(BagtagError):
-    """Later acts stand on this one, or there is nothing to undo."""
+    """A later edit depends on this one, or there is nothing to undo."""
 
 
 class Busy(BagtagError):
-    """Another program kept the project to itself for longer than is polite."""
+    """Another program has locked the database for too long."""
 
 
 class NotSaved(Busy):
-    """The disk is full or fails: nothing of the act was stored, and it is worth trying again when that is mended."""
+    """The disk is full or fails: nothing of the edit was stored; trying again later may succeed."""
 
 
 class ProjectMoved(NotSaved):

@@ -1,41 +1,71 @@
-"""`Project`: one door to everything a project keeps."""
+"""`Project`: an open project folder, with its services."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection
 
-from miml_core.project import repredict
-from miml_core.project import settings as settings_
-from miml_core.project.desk_annotate import AnnotateDesk
-from miml_core.project.desk_learn import LearnDesk
-from miml_core.project.desk_library import LibraryDesk
-from miml_core.project.store import Store
+from miml_core.project import check as check_
+from miml_core.project import subscriptions as subscriptions
+from miml_core.project.db import revisions
+from miml_core.project.db import settings as settings_
+from miml_core.project.db.store import Store
+from miml_core.project.jobs import repredict
+from miml_core.project.queries.bags import progress
+from miml_core.project.records import News, Problem, Progress
+from miml_core.project.services.bags import Bags
+from miml_core.project.services.classes import Classes
+from miml_core.project.services.edits import Edits
+from miml_core.project.services.exports import Exports
+from miml_core.project.services.jobs import Jobs
+from miml_core.project.services.media import Media
+from miml_core.project.services.review import Review
+from miml_core.project.services.runs import Runs
+from miml_core.project.services.segments import Segments
+
+if TYPE_CHECKING:
+    from miml_core.instances import InstanceSettings
 
 Kind = Literal["sound", "picture"]
 
 
-class Project(LibraryDesk, AnnotateDesk, LearnDesk):
-    """A project folder, open.
+class Project:
+    """An open project folder.
 
-    Safe to share between threads; several processes may have the same project open. The methods are grouped by what a
-    person does: keep a library (`LibraryDesk`: media, bags, classes, settings), annotate (`AnnotateDesk`: tags,
-    segments, corrections, undo) and learn (`LearnDesk`: jobs, runs, predictions, review).
+    It can be shared by threads, and several processes may have the same project open. Its content is reached through
+    its services: `media`, `bags`, `classes`, `segments`, `edits`, `jobs`, `runs`, `review` and `exports`.
 
     Parameters
     ----------
     store : Store
         Made by `create` or `open`.
     annotator : str
-        Who acts, unless a method is told otherwise.
+        Who edits, unless a method is given another name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Project.create(tempfile.mkdtemp() + "/wrens", annotator="Ann") as project:
+    ...     wren = project.edits.add_class("Wren")
+    ...     [each.name for each in project.classes.list()]
+    ['Wren']
     """
 
     def __init__(self, store: Store, annotator: str = "") -> None:
         self.store = store
         self.annotator = annotator
+        self.media = Media(store, annotator)
+        self.bags = Bags(store, annotator)
+        self.classes = Classes(store, annotator)
+        self.segments = Segments(store, annotator)
+        self.edits = Edits(store, annotator)
+        self.jobs = Jobs(store, annotator)
+        self.runs = Runs(store, annotator)
+        self.review = Review(store, annotator)
+        self.exports = Exports(store, annotator)
 
     @classmethod
     def create(
@@ -47,9 +77,9 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
         annotator: str = "",
         settings: dict[str, Any] | None = None,
     ) -> Project:
-        """Make a new project in `folder`, which may exist but must not hold a project already.
+        """Create a project in `folder`, which may exist but must not hold a project already.
 
-        `settings` is `InstanceSettings.to_dict()`; the defaults for the kind when not given.
+        `settings` is `InstanceSettings.to_dict()`; by default those of the kind.
         """
         title = name or Path(folder).absolute().name
 
@@ -60,7 +90,7 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
 
     @classmethod
     def open(cls, folder: str | Path, *, annotator: str = "") -> Project:
-        """Open the project in `folder`; an older one is brought up to date after a backup copy.
+        """Open the project in `folder`; an older one is migrated after a backup.
 
         Raises
         ------
@@ -71,14 +101,14 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
 
     @staticmethod
     def is_project(folder: str | Path) -> bool:
-        """Does the folder hold something that looks like a project? (Without opening it.)"""
+        """Return whether the folder contains a file named like a project's database, without opening it."""
         try:
             return (Path(folder) / "project.db").is_file()
-        except (OSError, ValueError):  # it may not be looked at, or is no path
+        except (OSError, ValueError):  # no permission, or not a path
             return False
 
     def close(self) -> None:
-        """Predict again what edits have moved, and let go of the files. Nothing needs saving: everything already is."""
+        """Predict again the bags that edits changed, and close the files; everything is saved already."""
         repredict.predict_noted(self.store)
         self.store.close()
 
@@ -97,10 +127,72 @@ class Project(LibraryDesk, AnnotateDesk, LearnDesk):
 
     @property
     def folder(self) -> Path:
-        """Where the project lives."""
+        """The project's folder."""
         return self.store.folder
 
     @property
     def cache_folder(self) -> Path:
-        """A folder for what can be made again; it may be deleted at any time, so it is made on every use."""
+        """A folder for what can be computed again; it may be deleted at any time, so it is made on every use."""
         return self.store.cache_folder
+
+    @property
+    def name(self) -> str:
+        """The name that the screen shows."""
+        with self.store.read() as connection:
+            return str(settings_.get(connection, "name"))
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the project's media."""
+        with self.store.read() as connection:
+            return settings_.kind(connection)
+
+    @property
+    def settings(self) -> InstanceSettings:
+        """How segments are detected and described."""
+        with self.store.read() as connection:
+            return settings_.instance_settings(connection)
+
+    def set_settings(self, new: InstanceSettings, *, annotator: str | None = None) -> int:
+        """Store new settings; return how many bags have to be segmented or described again.
+
+        Nothing is removed: segments and features made with other settings stay until a job replaces them, and
+        count as not up to date as soon as their own key differs.
+        """
+        with self.store.write() as connection:
+            who = self.annotator if annotator is None else annotator
+            return settings_.set_instance_settings(connection, new, annotator=who)
+
+    def get_preference(self, name: str, default: Any = None) -> Any:
+        """Return a value that the app stores with the project (view settings, hints that were read); any JSON."""
+        with self.store.read() as connection:
+            return settings_.get(connection, f"preference.{name}", default)
+
+    def set_preference(self, name: str, value: Any) -> None:
+        """Store a value for `get_preference`."""
+        with self.store.write() as connection:
+            settings_.put(connection, f"preference.{name}", value)
+
+    def progress(self) -> Progress:
+        """Return counts of files, bags, tags, segments and checks."""
+        with self.store.read() as connection:
+            return progress(connection)
+
+    @property
+    def revision(self) -> int:
+        """A number that grows with every change by anybody; cheap to poll."""
+        with self.store.read() as connection:
+            return revisions.current(connection)
+
+    def news(self, since: int) -> News:
+        """Return which bags and which topics changed after revision `since`."""
+        with self.store.read() as connection:
+            return revisions.news(connection, since)
+
+    def check(self, *, repair: bool = False) -> list[Problem]:
+        """Check the database, the files and leftovers; `repair` fixes what can be fixed, after a backup."""
+        return check_.check(self.store, repair=repair)
+
+    def backup(self, path: str | Path) -> Path:
+        """Write a checked copy of the database to a new file, also while others write."""
+        return self.store.backup(Path(path))

@@ -12,9 +12,9 @@ import streamlit as st
 
 from miml_core.exchange import FORMATS, Format, SegmentRow
 from miml_core.project import Project
-from miml_core.project.export_targets import EXPORTS
-from miml_core.project.exporting import What
-from miml_core.project.exports_made import ExportMade
+from miml_core.project.jobs.export_targets import EXPORTS
+from miml_core.project.queries.export_rows import What
+from miml_core.project.queries.exports_made import ExportMade
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_roots, inside
@@ -83,7 +83,7 @@ def _entered_choice() -> Choice:
 
 def export_preview(project: Project, choice: Choice) -> bool:
     """Show the first rows; returns whether there are any."""
-    rows = project.export_rows(choice.what, min_probability=choice.min_probability, limit=_ROWS_SHOWN)
+    rows = project.exports.rows(choice.what, min_probability=choice.min_probability, limit=_ROWS_SHOWN)
     if not rows:
         return False
     st.dataframe(
@@ -133,7 +133,7 @@ def export_button(project: Project, *, disabled: bool) -> None:
 def _start_export(project: Project) -> None:
     choice = _entered_choice()
     folder = chosen_folder(_FOLDER, project.folder)
-    project.start_job("export", choice.params(inside(_name(folder, choice.format), allowed_roots(project.folder))))
+    project.jobs.start("export", choice.params(inside(_name(folder, choice.format), allowed_roots(project.folder))))
 
 
 def _name(folder: Path, chosen: Format) -> Path:
@@ -161,7 +161,7 @@ def _row(row: SegmentRow) -> dict[str, object]:
 @show_errors()
 def exports_list(project: Project) -> None:
     """Show the latest exports that this installation wrote, with a download button each."""
-    made = project.exports_made(limit=_MOST)
+    made = project.exports.list(limit=_MOST)
     ours = [one for one in made if one.files]
     if not made:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from miml_core.project import Project
-from miml_core.project.desk_learn import QueueOrder
+from miml_core.project.services.review import QueueOrder
 from pages.widgets.text import thousands
 
 ORDERS: dict[QueueOrder, str] = {
@@ -30,7 +30,7 @@ _EXPLAINED = {
 
 def choose_order(project: Project) -> tuple[QueueOrder, int | None]:
     """Show the row of choices; returns the order and, by species, the class."""
-    sizes = project.queue_sizes()
+    sizes = project.review.sizes()
     orders = [one for one in ORDERS if one != "informative" or one in sizes]
     if st.session_state.get("review.order") not in orders:
         st.session_state.pop("review.order", None)
@@ -52,7 +52,7 @@ def choose_order(project: Project) -> tuple[QueueOrder, int | None]:
 
 
 def _species(project: Project) -> int | None:
-    names = {one.id: one.name for one in project.classes()}
+    names = {one.id: one.name for one in project.classes.list()}
     return st.selectbox(
         "Species",
         list(names),

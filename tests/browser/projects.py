@@ -18,8 +18,8 @@ from miml_core.media.grid import Grid
 from miml_core.media.sound_blocks import SoundWindow
 from miml_core.media.spectrogram import read_spectrogram
 from miml_core.project import Project
-from miml_core.project import settings as project_settings
-from miml_core.project.schema import runs
+from miml_core.project.db import settings as project_settings
+from miml_core.project.db.schema import runs
 from miml_core.segments.regions import Region
 
 RATE = 44_100
@@ -34,12 +34,12 @@ def sound_project(
     folder.mkdir(parents=True)
     project = Project.create(folder / "project", kind="sound", name="Dawn chorus", annotator="Ann")
     for name in classes:
-        project.add_class(name)
+        project.edits.add_class(name)
     for place, size in enumerate(sizes):
         calls = _calls(size, np.random.default_rng(place))
         path = folder / f"garden_{place + 1}.wav"
         soundfile.write(path, _sing(calls), RATE, subtype="PCM_16")
-        (bag,) = project.add_media([path])
+        (bag,) = project.media.add([path])
         grid = read_spectrogram(path, 0.0, SECONDS, project.settings.spectrogram).grid
         _store(project, bag, grid, [_sound_region(grid, call) for call in calls])
     if predicted:
@@ -54,13 +54,13 @@ def long_project(
     folder.mkdir(parents=True)
     project = Project.create(folder / "project", kind="sound", name="Night", annotator="Ann")
     for name in BIRDS:
-        project.add_class(name)
+        project.edits.add_class(name)
     for length in (seconds, *clips):
         n = max(1, round(n_segments * length / seconds))
         calls = _spread_calls(n, length, rate, np.random.default_rng(n_segments))
         path = folder / f"night_{length:.0f}.wav"
         _write_long(path, calls, length, rate)
-        (bag,) = project.add_media([path])
+        (bag,) = project.media.add([path])
         grid = SoundWindow.of(path, 0.0, length, project.settings.spectrogram, "mix").grid
         _store(project, bag, grid, [_sound_region(grid, call) for call in calls])
     _predict(project)
@@ -95,11 +95,11 @@ def picture_project(folder: Path, *, n_pictures: int = 2) -> Project:
     folder.mkdir(parents=True)
     project = Project.create(folder / "project", kind="picture", name="Meadow", annotator="Ann")
     for name in ("Daisy", "Poppy", "Cornflower"):
-        project.add_class(name)
+        project.edits.add_class(name)
     for place in range(n_pictures):
         path = folder / f"meadow_{place + 1}.png"
         discs = _meadow(path, np.random.default_rng(place))
-        (bag,) = project.add_media([path])
+        (bag,) = project.media.add([path])
         grid = Grid(900, 600, 0.0, 900.0, 0.0, 600.0)
         _store(project, bag, grid, [_disc_region(disc) for disc in discs])
     _predict(project)
@@ -118,7 +118,7 @@ def bat_project(folder: Path) -> Project:
         first = int(start * rate)
         sound[first : first + len(t)] += 0.3 * np.hanning(len(t)) * np.sin(2 * np.pi * np.cumsum(sweep) / rate)
     soundfile.write(folder / "night.wav", sound, rate, subtype="PCM_16")
-    project.add_media([folder / "night.wav"])
+    project.media.add([folder / "night.wav"])
     return project
 
 
@@ -184,16 +184,16 @@ def _disc_region(disc: tuple[int, int, int]) -> Region:
 def _store(project: Project, bag: int, grid: Grid, regions: list[Region]) -> None:
     names = (sound_feature_names if project.kind == "sound" else picture_feature_names)("extended")
     features = np.random.default_rng(bag).normal(size=(len(regions), len(names)))
-    project.store_instances(bag, Instances(grid, regions, features, list(names)))
-    classes = project.classes()
+    project.segments.store(bag, Instances(grid, regions, features, list(names)))
+    classes = project.classes.list()
     for one in classes[: max(2, len(classes) // 2)]:
-        project.tag(bag, one.id, 1)
-    project.finish(bag)
+        project.edits.tag(bag, one.id, 1)
+    project.edits.finish(bag)
 
 
 def _predict(project: Project) -> None:
     """A run by hand: mostly sure, sometimes doubtful, now and then background or against the tags."""
-    _, index = project.bagset()
+    _, index = project.bags.bagset()
     n_classes = len(index.class_ids)
     rng = np.random.default_rng(7)
     sure = rng.dirichlet(np.full(n_classes + 1, 0.25), len(index.segment_ids))
@@ -213,4 +213,4 @@ def _predict(project: Project) -> None:
             )
         ).inserted_primary_key[0]
         project_settings.put(connection, "current_run", run)
-    project.write_predictions(run, index, sure, free)
+    project.runs.write_predictions(run, index, sure, free)

@@ -58,26 +58,26 @@ def page(window):
 
 
 def label_of(project: Project, segment: int) -> int | None:
-    return project.segment(segment).label
+    return project.segments.get(segment).label
 
 
 def test_click_key_and_enter_select_label_and_accept(page, server, stored):
     editor = Editor.open(page, server.url, bag=1)
-    first, second = (segment.id for segment in sorted(stored.segments(1), key=lambda s: s.left)[:2])
+    first, second = (segment.id for segment in sorted(stored.segments.list(1), key=lambda s: s.left)[:2])
     editor.click(first)
     assert editor.wait(f"s.selected[0] === {first}")["selected"] == [first]
-    wanted = stored.classes()[4]
+    wanted = stored.classes.list()[4]
     editor.press("5")
     assert editor.state["labels"][str(first)] == wanted.id, "the label is drawn before the server has answered"
     editor.saved()
     assert label_of(stored, first) == wanted.id
-    assert stored.bag(1).tags[wanted.id] == 1, "a label the bag was not tagged with adds the tag"
+    assert stored.bags.get(1).tags[wanted.id] == 1, "a label the bag was not tagged with adds the tag"
     editor.press("Enter")
     editor.wait(f"s.selected[0] === {second}")
     editor.press("Enter")
     editor.wait(f"s.labels[{second}] !== null")
     editor.saved()
-    assert stored.segment(second).accepted
+    assert stored.segments.get(second).accepted
     editor.press("ArrowLeft", "0")
     editor.saved()
     assert label_of(stored, first) is not None
@@ -91,7 +91,7 @@ def test_find_box_labels_by_typing_without_accents(page, server, projects):
     editor.press("Enter")
     state = editor.saved()
     with Project.open(projects / "nasty" / "project") as project:
-        assert label_of(project, state["selected"][0]) == project.find_class("Grünfink").id
+        assert label_of(project, state["selected"][0]) == project.classes.find("Grünfink").id
 
 
 def test_names_are_text_whatever_they_hold(page, server):
@@ -109,15 +109,15 @@ def test_shapes_are_drawn_merged_split_redrawn_deleted_and_undone(page, server, 
     editor.press("d")
     editor.drag((1.0, 17_000), (2.0, 19_500))
     (drawn,) = editor.wait(f"s.segments === {before + 1} && typeof s.selected[0] === 'number'")["selected"]
-    segment = stored.segment(drawn)
+    segment = stored.segments.get(drawn)
     assert (segment.left, segment.right) == pytest.approx((1.0, 2.0), abs=0.03)
     assert (segment.low, segment.high) == pytest.approx((17_000, 19_500), abs=250)
     editor.press("2")
     editor.press("d", "d", "s")
     editor.drag((1.5, 16_500), (1.5, 20_000))
     state = editor.wait(f"s.segments === {before + 2} && s.state === 'saved'")
-    halves = [s for s in stored.segments(2) if s.low > 16_000]
-    assert len(halves) == 2 and {s.label for s in halves} == {stored.classes()[1].id}
+    halves = [s for s in stored.segments.list(2) if s.low > 16_000]
+    assert len(halves) == 2 and {s.label for s in halves} == {stored.classes.list()[1].id}
     editor.click(halves[0].id)
     _shift_click(editor, halves[1].id)
     editor.press("m")
@@ -126,7 +126,7 @@ def test_shapes_are_drawn_merged_split_redrawn_deleted_and_undone(page, server, 
     editor.drag((1.2, 17_500), (1.8, 17_500), (1.8, 18_500), (1.2, 18_500))
     state = editor.saved()
     editor.wait("s.state === 'saved'")
-    assert stored.segment(state["selected"][0]).right == pytest.approx(1.8, abs=0.05)
+    assert stored.segments.get(state["selected"][0]).right == pytest.approx(1.8, abs=0.05)
     editor.press("x")
     editor.wait(f"s.segments === {before}")
     editor.saved()
@@ -146,13 +146,13 @@ def _shift_click(editor: Editor, segment: int) -> None:
 def test_label_of_a_segment_drawn_a_moment_ago_finds_it(page, server, stored):
     """Draw and label leave before the server has said the new segment's id."""
     editor = Editor.open(page, server.url, bag=1)
-    before = {s.id for s in stored.segments(1)}
+    before = {s.id for s in stored.segments.list(1)}
     editor.press("d")
     editor.drag((0.3, 18_000), (0.7, 20_000))
     editor.press("3")
     editor.wait("s.state === 'saved' && typeof s.selected[0] === 'number'")
-    (new,) = {s.id for s in stored.segments(1)} - before
-    assert label_of(stored, new) == stored.classes()[2].id
+    (new,) = {s.id for s in stored.segments.list(1)} - before
+    assert label_of(stored, new) == stored.classes.list()[2].id
 
 
 def test_wheel_zooms_about_the_pointer_drag_pans_double_click_resets(page, server):
@@ -174,15 +174,15 @@ def test_wheel_zooms_about_the_pointer_drag_pans_double_click_resets(page, serve
 
 def test_zoom_and_selection_survive_reruns_theme_and_news(page, server, stored):
     editor = Editor.open(page, server.url, bag=3)
-    segment = stored.segments(3)[10].id
+    segment = stored.segments.list(3)[10].id
     editor.click(segment)
     editor.press("+", "+")
     seen = editor.wait("s.zoom.x > 2")
     page.get_by_role("button", name="Run again").click()
     page.wait_for_timeout(700)
     page.emulate_media(color_scheme="dark")
-    stored.correct(stored.segments(3)[0].id, BACKGROUND)
-    editor.wait(f"s.labels[{stored.segments(3)[0].id}] === {BACKGROUND}", timeout=8)
+    stored.edits.set_label(stored.segments.list(3)[0].id, BACKGROUND)
+    editor.wait(f"s.labels[{stored.segments.list(3)[0].id}] === {BACKGROUND}", timeout=8)
     now = editor.state
     assert (now["window"], now["selected"]) == (seen["window"], seen["selected"])
 
@@ -220,36 +220,36 @@ def test_next_and_previous_go_through_the_queue_and_the_page_hears_of_the_bag_if
 
 
 def test_tag_mode_toggles_creates_and_finishes(page, server, stored):
-    stored.unfinish(2)
+    stored.edits.unfinish(2)
     editor = Editor.open(page, server.url, bag=2, mode="tag")
-    had = stored.bag(2).tags.get(6)
+    had = stored.bags.get(2).tags.get(6)
     editor.press("6")
     editor.saved()
-    assert (stored.bag(2).tags.get(6) == 1) != (had == 1)
+    assert (stored.bags.get(2).tags.get(6) == 1) != (had == 1)
     editor.press("/")
     page.keyboard.type("Nachtigall")
     editor.press("Enter")
     editor.saved()
-    new = stored.find_class("Nachtigall")
-    assert stored.bag(2).tags[new.id] == 1
+    new = stored.classes.find("Nachtigall")
+    assert stored.bags.get(2).tags[new.id] == 1
     page.locator(".bagtag .chip.tagged", has_text="Nachtigall").wait_for()
     editor.press("Enter")
     editor.wait("s.bag === 3")
     editor.saved()
-    assert stored.bag(2).finished
+    assert stored.bags.get(2).finished
 
 
 def test_removing_a_tag_that_segments_carry_asks_first(page, server, stored):
-    wren = stored.classes()[0]
-    segment = stored.segments(2)[0].id
-    stored.correct(segment, wren.id)
+    wren = stored.classes.list()[0]
+    segment = stored.segments.list(2)[0].id
+    stored.edits.set_label(segment, wren.id)
     editor = Editor.open(page, server.url, bag=2, mode="tag")
     editor.press("1")
     page.locator(".bagtag .notice button", has_text="Yes").wait_for()
-    assert stored.bag(2).tags[wren.id] == 1
+    assert stored.bags.get(2).tags[wren.id] == 1
     page.locator(".bagtag .notice button", has_text="Yes").click()
     editor.saved()
-    assert stored.bag(2).tags.get(wren.id) != 1 and label_of(stored, segment) is None
+    assert stored.bags.get(2).tags.get(wren.id) != 1 and label_of(stored, segment) is None
 
 
 def test_leaving_and_coming_back_leaks_no_listeners(page, server):
@@ -284,7 +284,7 @@ def test_fingers_pinch_to_zoom_and_tap_to_select(chromium, server, stored):
     context = chromium.new_context(viewport={"width": 800, "height": 900}, has_touch=True)
     page = context.new_page()
     editor = Editor.open(page, server.url, bag=1)
-    segment = stored.segments(1)[1].id
+    segment = stored.segments.list(1)[1].id
     page.touchscreen.tap(*editor.place(segment))
     editor.wait(f"s.selected[0] === {segment}")
     session = context.new_cdp_session(page)
@@ -313,7 +313,7 @@ def test_focus_is_visible_and_the_selection_is_announced(page, server):
 
 def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(page, server, stored):
     editor = Editor.open(page, server.url, bag=1)
-    segment = stored.segments(1)[0]
+    segment = stored.segments.list(1)[0]
     editor.click(segment.id)
     editor.press("Space")
     editor.wait(f"s.playing && s.position > {segment.left + 0.05}")
@@ -352,7 +352,7 @@ def test_a_view_of_4000_pixels_with_300_segments(chromium, server, stored):
     editor = Editor.open(page, server.url, bag=3, height=700, mode="segment")
     width, drawn = editor.ask("b => [b.layers.canvases.base.width, b.layers.canvases.base.toDataURL().length]")
     assert width > 3800 and drawn > 100_000, "it is painted over its whole width"
-    segment = max(stored.segments(3), key=lambda one: one.left).id
+    segment = max(stored.segments.list(3), key=lambda one: one.left).id
     editor.click(segment)
     editor.wait(f"s.selected[0] === {segment}")
     context.close()

@@ -47,7 +47,7 @@ def page(window):
 
 def said(project: Project, bag: int, n: int) -> list[str]:
     """The latest corrections of a bag in words, the oldest first."""
-    entries = [entry for entry in project.history(bag_id=bag, limit=500) if entry.act == "correct"]
+    entries = [entry for entry in project.edits.history(bag_id=bag, limit=500) if entry.act == "correct"]
     return [entry.sentence for entry in entries[:n]][::-1]
 
 
@@ -63,7 +63,7 @@ def keys(n: int, seed: int) -> list[str]:
 
 
 def assert_in_order(project: Project, bag: int, pressed: list[str]) -> None:
-    names = [one.name for one in project.classes()]
+    names = [one.name for one in project.classes.list()]
     sentences = said(project, bag, len(pressed))
     wanted = [names[int(key) - 1] for key in pressed]
     assert len(sentences) == len(wanted)
@@ -73,7 +73,7 @@ def assert_in_order(project: Project, bag: int, pressed: list[str]) -> None:
 
 
 def n_corrections(project: Project, bag: int) -> int:
-    return sum(entry.act == "correct" for entry in project.history(bag_id=bag, limit=1000))
+    return sum(entry.act == "correct" for entry in project.edits.history(bag_id=bag, limit=1000))
 
 
 def test_sixty_quick_edits_on_a_slow_page_are_stored_in_order(page, server, stored):

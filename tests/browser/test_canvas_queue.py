@@ -70,7 +70,7 @@ def test_selecting_accepting_correcting_and_moving_on_run_no_page_script(page, s
     state = editor.wait("s.total === 135 && s.index === 105")
     assert bags == {1, 2, 3} and len(checked) == 20
     with Project.open(projects / "sound" / "project") as project:
-        assert all(project.segment(segment).label is not None for segment in checked)
+        assert all(project.segments.get(segment).label is not None for segment in checked)
     assert page.get_by_text("page runs: 1", exact=True).count() == 1
     page.get_by_role("button", name="Run again").click()
     page.get_by_text("page runs: 2", exact=True).wait_for()
@@ -107,10 +107,10 @@ def test_the_panel_shows_the_segment_its_label_and_who_gave_it(page, server, pro
     names = page.locator(".bagtag .side .guess .name").all_inner_texts()
     (segment,) = editor.state["selected"]
     with Project.open(projects / "small" / "project") as project:
-        likely = project.segment(segment).prediction.probabilities
-        known = {one.id: one.name for one in project.classes()} | {-2: "background"}
+        likely = project.segments.get(segment).prediction.probabilities
+        known = {one.id: one.name for one in project.classes.list()} | {-2: "background"}
         assert names == [known[one] for one in sorted(likely, key=lambda one: -likely[one])][: len(names)]
-        wanted = project.classes()[4].name
+        wanted = project.classes.list()[4].name
     editor.press("5")
     panel(page, f"{wanted}, corrected by Ann")
     editor.saved()
@@ -130,7 +130,7 @@ def test_an_empty_list_says_so_and_another_list_can_be_chosen(page, server):
 
 def test_tagging_counts_finished_bags(page, server, projects):
     with Project.open(projects / "small" / "project") as project:
-        project.unfinish(1)
+        project.edits.unfinish(1)
     editor = Editor.open(page, server.url, mode="tag", bag=1, **{"in": "small"})
     panel(page, "1 of 2 bags finished")
     editor.press("Enter")
@@ -143,6 +143,6 @@ def test_a_bag_that_was_removed_leaves_the_list(page, server, projects):
     sound_project(projects / "removed", (3, 3, 3)).close()
     editor = Editor.open(page, server.url, **{"in": "removed"})
     with Project.open(projects / "removed" / "project") as project:
-        project.remove_bags([2], confirm=True)
+        project.edits.remove_bags([2], confirm=True)
     editor.press("n")
     editor.wait("s.bag === 3 && s.total === 2")

@@ -57,7 +57,7 @@ def until(condition: Any, seconds: float = 90.0) -> Any:
 
 
 def idle(project: Project) -> bool:
-    return not project.jobs(active=True)
+    return not project.jobs.list(active=True)
 
 
 def canvas(page: Any, mode: str) -> Board:
@@ -72,8 +72,8 @@ def correct(board: Board, project: Project, times: int) -> dict[int, int]:
     said = {}
     for _ in range(times):
         (segment,) = board.wait("s.selected.length === 1")["selected"]
-        classes = project.classes()
-        guess = project.segment(segment).prediction
+        classes = project.classes.list()
+        guess = project.segments.get(segment).prediction
         wanted = next(one for one in classes[:9] if guess is None or one.id != guess.top)
         board.press(str(classes.index(wanted) + 1))
         board.saved()
@@ -103,16 +103,16 @@ def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
     assert time.monotonic() - began < 180
     with Project.open(home / "home" / "demo-sound") as project:
         assert project.progress().n_bags >= 50
-        before = project.current_run()
+        before = project.runs.current()
         said = correct(board, project, 3)
-        assert {segment: project.segment(segment).label for segment in said} == said
+        assert {segment: project.segments.get(segment).label for segment in said} == said
         page.get_by_role("button", name="Retrain").click()
         kept = board.state
-        after = until(lambda: (run := project.current_run()) is not None and run.id != before.id and run)
+        after = until(lambda: (run := project.runs.current()) is not None and run.id != before.id and run)
         assert after.n_corrections_since == 0
         board.wait(f"s.bag === {kept['bag']} && s.selected[0] === {kept['selected'][0]}")
         rows = export_csv(page, project)
-        names = {one.id: one.name for one in project.classes()}
+        names = {one.id: one.name for one in project.classes.list()}
         exported = {int(row["segment"]): row["label"] for row in rows}
         assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
 
@@ -137,28 +137,28 @@ def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, serv
         _tag_all(page, board, project, Truth.read(folder))
         go(page, "Train")
         page.get_by_role("button", name="Start training").click()
-        run = until(lambda: project.current_run())
+        run = until(lambda: project.runs.current())
         go(page, "Review")
         board = canvas(page, "review")
         said = correct(board, project, 2)
         page.get_by_role("button", name="Retrain").click()
-        until(lambda: project.current_run().id != run.id)
+        until(lambda: project.runs.current().id != run.id)
         rows = export_csv(page, project)
-        names = {one.id: one.name for one in project.classes()}
+        names = {one.id: one.name for one in project.classes.list()}
         exported = {int(row["segment"]): row["label"] for row in rows}
         assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
 
 
 def _tag_all(page: Any, board: Board, project: Project, truth: Truth) -> None:
     """By keyboard: type the name of each surface that is in the picture, then Enter for the next."""
-    for bag_id in project.bag_ids():
+    for bag_id in project.bags.ids():
         board.wait(f"s.bag === {bag_id}")
-        surfaces = {thing.label for thing in truth.files[Path(project.bag(bag_id).path).name]}
+        surfaces = {thing.label for thing in truth.files[Path(project.bags.get(bag_id).path).name]}
         for surface in sorted(surfaces):
             board.press("/")
             page.keyboard.type(surface)
             board.press("Enter")
         board.press("Enter")
-        until(lambda bag_id=bag_id: project.bag(bag_id).finished)
-        names = {one.id: one.name for one in project.classes()}
-        assert {names[one] for one, said in project.bag(bag_id).tags.items() if said == 1} == surfaces
+        until(lambda bag_id=bag_id: project.bags.get(bag_id).finished)
+        names = {one.id: one.name for one in project.classes.list()}
+        assert {names[one] for one, said in project.bags.get(bag_id).tags.items() if said == 1} == surfaces

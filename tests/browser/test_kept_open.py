@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("open")
     with sound_project(folder / "nasty", (5, 4)) as project:
-        project.unfinish(project.bag_ids()[1])  # the Tag page shows bags whose tagging is not finished
+        project.edits.unfinish(project.bags.ids()[1])  # the Tag page shows bags whose tagging is not finished
     return folder
 
 
@@ -52,17 +52,17 @@ def project(page, home) -> Iterator[Project]:
 def disturb(page: Any, project: Project) -> None:
     """Have a job begin, go on and end, and edit the project, and wait until the page shows each of it."""
     name = f"Species {time.monotonic_ns()}"
-    job = project.start_job("train", LONG_TRAINING)
+    job = project.jobs.start("train", LONG_TRAINING)
     strip = page.locator(f".st-key-job-{job.id}")
     strip.wait_for()
     text = strip.inner_text()
     page.wait_for_function(
         "([selector, text]) => document.querySelector(selector).innerText !== text", arg=[f".st-key-job-{job.id}", text]
     )
-    first = project.bag_ids()[0]
-    project.tag(first, project.add_class(name).id)
-    project.set_bag_note(project.bag_ids()[-1], name)
-    project.cancel_job(job.id)
+    first = project.bags.ids()[0]
+    project.edits.tag(first, project.edits.add_class(name).id)
+    project.edits.set_note(project.bags.ids()[-1], name)
+    project.jobs.cancel(job.id)
     strip.wait_for(state="detached")
     _wait_for_polls(page)
 
@@ -145,7 +145,7 @@ def test_a_note_that_is_being_typed_stays_in_its_popover(page, project):
     note.press_sequentially("tence")
     page.get_by_role("button", name="Save", exact=True).click()
     note.wait_for(state="detached")
-    assert [bag.note for bag in project.list_bags().bags].count("half a sentence") == 1
+    assert [bag.note for bag in project.bags.list().bags].count("half a sentence") == 1
 
 
 POPOVERS = [("Segment", "Spectrogram", "Window (ms)"), ("Segment", "To all unreviewed", "Find segments")]

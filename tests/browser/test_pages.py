@@ -27,7 +27,7 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     project = sound_project(folder / "nasty", (12, 20), classes=NASTY)
     soundfile.write(folder / "nasty" / FILE, np.random.default_rng(0).normal(0, 0.01, 44_100), 44_100)
-    project.add_media([folder / "nasty" / FILE])
+    project.media.add([folder / "nasty" / FILE])
     project.close()
     return folder
 
@@ -117,7 +117,7 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromi
     first = context.new_page()
     open_in(first, server, home)
     with Project.open(home / "nasty" / "project") as project:
-        before = project.current_run()
+        before = project.runs.current()
         go(first, "Train")
         choose(first, "Model", "Gaussian process")
         first.get_by_text("Estimates its own uncertainty").wait_for()
@@ -129,32 +129,32 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(chromi
         samples.fill("2000000")
         samples.press("Enter")
         first.get_by_role("button", name="Start training").click()
-        _until(lambda: any(job.state == "running" and job.done > 0 for job in project.jobs(active=True)))
+        _until(lambda: any(job.state == "running" and job.done > 0 for job in project.jobs.list(active=True)))
         first.close()
-        (job,) = [job for job in project.jobs(active=True) if job.kind == "train"]
-        _until(lambda: project.job(job.id).done > job.done)
+        (job,) = [job for job in project.jobs.list(active=True) if job.kind == "train"]
+        _until(lambda: project.jobs.get(job.id).done > job.done)
         second = context.new_page()
         open_in(second, server, home)
         go(second, "Train")
         second.get_by_role("button", name="Cancel").first.click()
         asked = time.monotonic()
-        _until(lambda: project.job(job.id).state == "cancelled")
+        _until(lambda: project.jobs.get(job.id).state == "cancelled")
         assert time.monotonic() - asked < 10
-        assert project.current_run().id == before.id, "a cancelled run leaves the model before it in place"
+        assert project.runs.current().id == before.id, "a cancelled run leaves the model before it in place"
         _stop_and_keep(second, project)
     context.close()
 
 
 def _stop_and_keep(page: Any, project: Project) -> None:
     """A training that is stopped, not cancelled, is kept."""
-    before = project.current_run()
-    project.start_job("train", LONG_TRAINING)
+    before = project.runs.current()
+    project.jobs.start("train", LONG_TRAINING)
     keep = page.get_by_role("button", name="Stop and keep the result")
     keep.wait_for()
-    _until(lambda: any(job.state == "running" and job.done > 60 for job in project.jobs(active=True)))
+    _until(lambda: any(job.state == "running" and job.done > 60 for job in project.jobs.list(active=True)))
     keep.click()
-    _until(lambda: not project.jobs(active=True))
-    kept = project.current_run()
+    _until(lambda: not project.jobs.list(active=True))
+    kept = project.runs.current()
     assert kept.id > before.id and (kept.state, kept.message) == ("done", "stopped early")
 
 
@@ -196,13 +196,13 @@ def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(
         )
         board.wait("s.image && s.mode === 'segment'", timeout=30)
         page.wait_for_timeout(500)
-        assert project.segment(segment).id == segment, "it was not deleted"
+        assert project.segments.get(segment).id == segment, "it was not deleted"
         board.press("p", "n")
 
 
 def test_a_click_is_not_lost_when_the_page_is_left_at_once(page, home):
     with Project.open(home / "nasty" / "project") as project:
-        before = len(project.jobs(limit=100))
+        before = len(project.jobs.list(limit=100))
         go(page, "Train")
         start = page.get_by_role("button", name="Start training")
         start.evaluate(
@@ -210,9 +210,9 @@ def test_a_click_is_not_lost_when_the_page_is_left_at_once(page, home):
             page.get_by_role("link", name="Review", exact=True).element_handle(),
         )
         Board(page).wait("s.image && s.mode === 'review'", timeout=30)
-        _until(lambda: len(project.jobs(limit=100)) == before + 1)
-        project.cancel_job(project.jobs()[0].id)
-        _until(lambda: not project.jobs(active=True))
+        _until(lambda: len(project.jobs.list(limit=100)) == before + 1)
+        project.jobs.cancel(project.jobs.list()[0].id)
+        _until(lambda: not project.jobs.list(active=True))
 
 
 def test_zoom_and_selection_survive_a_job_that_ends(page, home):
@@ -223,11 +223,11 @@ def test_zoom_and_selection_survive_a_job_that_ends(page, home):
         board.wait("s.zoom.x > 2 && s.selected.length === 1")
         page.evaluate(f"window.was = {BOARD}")
         seen = board.state
-        job = project.start_job("train", LONG_TRAINING)
+        job = project.jobs.start("train", LONG_TRAINING)
         strip = page.locator(f".st-key-job-{job.id}")
         strip.wait_for()
-        project.cancel_job(job.id)
-        _until(lambda: not project.job(job.id).active)
+        project.jobs.cancel(job.id)
+        _until(lambda: not project.jobs.get(job.id).active)
         strip.wait_for(state="detached")
         page.wait_for_timeout(2500)
         now = board.state

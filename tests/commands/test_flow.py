@@ -51,8 +51,8 @@ def test_from_a_folder_of_recordings_to_a_table_of_labelled_calls(
     assert code == 0 and done["run"] == 1
 
     with Project.open(project, annotator="Ann") as opened:
-        first = opened.review_queue("newest", limit=1)[0]
-        opened.correct(first.segment_id, -2)
+        first = opened.review.queue("newest", limit=1)[0]
+        opened.edits.set_label(first.segment_id, -2)
     assert run(capsys, "predict", project)[1]["bags"] == 0, "the bag was predicted again when the project was closed"
 
     target = tmp_path / "calls.csv"
@@ -81,10 +81,10 @@ def test_labels_that_new_segments_would_take_along_are_listed_before(
     started: list[Any] = []
     monkeypatch.setattr(project_commands, "run_job", lambda *args: started.append(args[2:]) or 0)
     with Project.create(project, annotator="Ann") as opened:
-        opened.add_media(sorted((tmp_path / "recordings").iterdir()))
-        opened.add_class("Wren")
-        opened.store_instances(1, row_of_boxes(1))
-        opened.correct(1, 1)
+        opened.media.add(sorted((tmp_path / "recordings").iterdir()))
+        opened.edits.add_class("Wren")
+        opened.segments.store(1, row_of_boxes(1))
+        opened.edits.set_label(1, 1)
     assert run(capsys, "segment", project)[0] == 0 and len(started) == 1, "what is up to date is not at risk"
     code, reported = run(capsys, "segment", project, "--again")
     assert code == 1 and "clip_000.wav: segment 1 (Wren)" in reported["error"] and len(started) == 1
@@ -99,7 +99,7 @@ def test_moved_files_are_missed_and_found_again(tmp_path: Path, capsys: pytest.C
     write_recordings(tmp_path / "old", 2)
     project = tmp_path / "project"
     with Project.create(project) as opened:
-        opened.add_media(sorted((tmp_path / "old").iterdir()))
+        opened.media.add(sorted((tmp_path / "old").iterdir()))
     (tmp_path / "old").rename(tmp_path / "new")
     assert run(capsys, "status", project)[1]["progress"]["n_missing"] == 2
     code, found = run(capsys, "check", project)
@@ -129,16 +129,16 @@ def test_a_table_from_a_spreadsheet_in_another_language(tmp_path: Path, capsys: 
     write_recordings(tmp_path / "recordings", 2)
     project = tmp_path / "project"
     with Project.create(project) as opened:
-        opened.add_media(sorted((tmp_path / "recordings").iterdir()))
+        opened.media.add(sorted((tmp_path / "recordings").iterdir()))
     table = 'file;tags\r\nclip_000.wav;"Mönchsgrasmücke; Zilpzalp"\r\nCLIP.wav;Amsel\r\nclip_000.wav;Rotkehlchen\r\n'
     for encoding in ("utf-8-sig", "latin-1"):
         (tmp_path / "tags.csv").write_bytes(table.encode(encoding))
         code, done = run(capsys, "tag", project, tmp_path / "tags.csv")
         assert code == 3 and done["n_bags"] == 1 and len(done["left_out"]) == 1 and "line 3" in done["left_out"][0]
     with Project.open(project) as opened:
-        names = [one.name for one in opened.classes()]
+        names = [one.name for one in opened.classes.list()]
         assert sorted(names) == ["Mönchsgrasmücke", "Rotkehlchen", "Zilpzalp"], "no class of a line that was left out"
-        assert list(opened.bag(1).tags.values()) == [1, 1, 1] and opened.bag(1).finished
+        assert list(opened.bags.get(1).tags.values()) == [1, 1, 1] and opened.bags.get(1).finished
 
 
 def test_what_goes_wrong_is_said_on_standard_error_with_an_exit_code(

@@ -51,7 +51,7 @@ def run_program(*words: object, **options: Any) -> subprocess.CompletedProcess[b
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     with Project.create(tmp_path / "project", name="Vögel 鸟") as made:
-        made.add_class("Zaunkönig")
+        made.edits.add_class("Zaunkönig")
     return tmp_path / "project"
 
 
@@ -247,7 +247,7 @@ def test_ctrl_c_while_a_job_runs_stops_it(project: Path, tmp_path: Path) -> None
     program = subprocess.Popen([*PROGRAM, "import", project, fifo, "--json"], cwd=ROOT, stdout=-1, stderr=-1)
     with Project.open(project) as opened:
         until = time.monotonic() + 60
-        while not opened.jobs() and program.poll() is None:
+        while not opened.jobs.list() and program.poll() is None:
             assert time.monotonic() < until
             time.sleep(0.01)
         program.send_signal(signal.SIGINT)
@@ -255,7 +255,7 @@ def test_ctrl_c_while_a_job_runs_stops_it(project: Path, tmp_path: Path) -> None
         assert err == b""
         assert program.returncode in (130, 1), "it may have ended just before"
         assert read_json(out.decode())["kind"] in ("stopped", "job_failed")
-        assert not opened.jobs(active=True)
+        assert not opened.jobs.list(active=True)
 
 
 def call_as_nobody(command: str, folder: str, answer: processes.Connection) -> None:

@@ -37,11 +37,11 @@ def test_making_goes_on_after_interruptions(tmp_path):
         done = project.progress()
         assert (done.n_bags, done.n_segmented, done.n_finished, done.n_errors) == (7, 7, 6, 0)
         assert done.n_segments > 20
-        assert len(project.classes()) == 10
-        assert project.classes()[0].scientific_name
-        assert project.list_bags().bags[0].recorded_at.startswith("2025-05-03T04:30")
-        assert project.current_run() is None
-        names = [medium.path for medium in project.media()]
+        assert len(project.classes.list()) == 10
+        assert project.classes.list()[0].scientific_name
+        assert project.bags.list().bags[0].recorded_at.startswith("2025-05-03T04:30")
+        assert project.runs.current() is None
+        names = [medium.path for medium in project.media.list()]
     assert all(name.startswith("recordings/") for name in names), "nothing but recordings is in the project"
 
 

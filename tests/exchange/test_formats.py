@@ -270,7 +270,11 @@ def test_what_cannot_be_read_is_said(format, tmp_path):
         ("audacity", "1.0\t2.0\tWren\nhello\n", "line 2: 'hello' is not a number"),
         ("audacity", "\\\t1.0\t2.0\n", "line 1 gives frequencies before any label"),
         ("coco", '{"images": []}', "cannot be read as COCO JSON.*categories"),
-        ("coco", '{"images": [{"id": 1}], "categories": [], "annotations": [{"image_id": 1}]}', "cannot be read as COCO JSON"),
+        (
+            "coco",
+            '{"images": [{"id": 1}], "categories": [], "annotations": [{"image_id": 1}]}',
+            "cannot be read as COCO JSON",
+        ),
     ],
 )
 def test_errors_name_the_line(name, content, reported, tmp_path):

@@ -81,7 +81,7 @@ def test_an_installed_package_serves_a_project_from_the_command_line(tmp_path, m
     assert main(["tag", folder, str(write_tags(tmp_path / "tags.csv", heard))]) == 0
     assert main(["segment", folder, "--embedding", "thirds-1"]) == 0
     with Project.open(tmp_path / "project") as project:
-        assert project.bagset()[0].X.shape[1] == len(sound_feature_names()) + 3
+        assert project.bags.bagset()[0].X.shape[1] == len(sound_feature_names()) + 3
     assert main(["segment", folder, "--embedding", "__import__('os')"]) == 1
     assert "no embedding" in capsys.readouterr().err
     with Project.open(tmp_path / "project") as project:

@@ -14,7 +14,8 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from miml_core.project import CannotUndo, Project, repredict
+from miml_core.project import CannotUndo, Project
+from miml_core.project.jobs import repredict
 from pages.widgets import open_projects
 from pages.widgets.app.server import middleware
 from pages.widgets.routes import assets, canvas_routes
@@ -99,7 +100,7 @@ class Fuzz:
     def _edit(self, nonce: str) -> dict[str, Any]:
         repeated = self.numbers[nonce] and self.chance.random() < 0.05
         self.numbers[nonce] += not repeated
-        bag = self.chance.choice(self.project.bag_ids())
+        bag = self.chance.choice(self.project.bags.ids())
         who = self.chance.choice(["Ann", "Ben", ""])
         seen = self.chance.randrange(self.project.revision + 2)
         return {"nonce": nonce, "number": self.numbers[nonce], "bag": bag, "annotator": who, "seen": seen,
@@ -107,9 +108,9 @@ class Fuzz:
 
     def _act(self, bag: int, nonce: str) -> dict[str, Any]:
         chance = self.chance
-        ids: list[Any] = [segment.id for segment in self.project.segments(bag, predictions=False)] or [1]
+        ids: list[Any] = [segment.id for segment in self.project.segments.list(bag, predictions=False)] or [1]
         ids += [f"@{chance.randrange(1, self.numbers[nonce] + 2)}", chance.randrange(1, 500)]
-        classes: list[Any] = [one.id for one in self.project.classes()] + [99]
+        classes: list[Any] = [one.id for one in self.project.classes.list()] + [99]
         act: dict[str, Any] = {"act": chance.choice(ACTS), "bag": bag, "segment": chance.choice(ids)}
         act |= {"segments": chance.choices(ids, k=chance.choice([1, 1, 2, 3])), "class": chance.choice(classes)}
         act |= {"label": chance.choice([None, -2, *classes]), "value": chance.choice([-1, 0, 1])}
@@ -177,9 +178,13 @@ def files_beside(project: Project) -> set[Path]:
 
 
 def state_of(project: Project) -> Any:
-    bags = [project.bag(bag) for bag in project.bag_ids()]
-    shown = [[(s.id, s.outline, s.label) for s in project.segments(bag.id, predictions=False)] for bag in bags]
-    return shown, [(bag.tags, bag.finished, bag.rest_unknown) for bag in bags], [one.name for one in project.classes()]
+    bags = [project.bags.get(bag) for bag in project.bags.ids()]
+    shown = [[(s.id, s.outline, s.label) for s in project.segments.list(bag.id, predictions=False)] for bag in bags]
+    return (
+        shown,
+        [(bag.tags, bag.finished, bag.rest_unknown) for bag in bags],
+        [one.name for one in project.classes.list()],
+    )
 
 
 def test_no_request_breaks_a_route(fuzz: Fuzz, caplog) -> None:
@@ -223,10 +228,10 @@ def assert_undo_and_redo(project: Project) -> None:
         steps = 0
         while steps < 40:
             try:
-                project.undo(annotator=who)
+                project.edits.undo(annotator=who)
             except CannotUndo:
                 break
             steps += 1
         for _ in range(steps):
-            project.redo(annotator=who)
+            project.edits.redo(annotator=who)
         assert steps == 0 or state_of(project) == last, who

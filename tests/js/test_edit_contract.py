@@ -23,10 +23,10 @@ def project(tmp_path):
     with Project.create(tmp_path / "project", annotator="Ann") as made:
         add_bags(made, 1, n_segments=5)
         for name in ("Wren", "Robin", "Owl"):
-            made.add_class(name)
+            made.edits.add_class(name)
         rng = np.random.default_rng(0)
         store_run(made, lambda n: rng.dirichlet(np.ones(4), n))
-        made.draw(1, [[(9.2, 1000.0), (9.8, 1000.0), (9.8, 3000.0), (9.2, 3000.0)]])
+        made.edits.draw(1, [[(9.2, 1000.0), (9.8, 1000.0), (9.8, 3000.0), (9.2, 3000.0)]])
         yield made
 
 
@@ -75,25 +75,25 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
     seen: set[tuple[str, bool]] = set()
     number = 0
     for _ in range(N_SEQUENCES):
-        before = project.history(limit=1)[0].id
+        before = project.edits.history(limit=1)[0].id
         for _ in range(N_EDITS):
-            before_it = described(project, project.bag(1), "")
+            before_it = described(project, project.bags.get(1), "")
             number += 1
             act = random_edit(rng, [each["id"] for each in before_it["segments"]])
             annotator = rng.choice(["Ann", "Bo"])
             edit = {"number": number, "bag": 1, "annotator": annotator, "act": act}
             at_once = modules.evaluate("([bag, edit]) => edits.withEdit(bag, edit)", [before_it, edit])
             try:
-                project.apply_edit("contract-test", number, act, annotator=annotator)
+                project.edits.apply_once("contract-test", number, act, annotator=annotator)
                 done = True
             except BagtagError:
                 done = False
             seen.add((act["act"], done))
-            returned = described(project, project.bag(1), "")
+            returned = described(project, project.bags.get(1), "")
             assert shown(at_once, act["act"]) == shown(returned, act["act"]), (act, done)
-        while project.history(limit=1)[0].id != before and rng.random() < 0.7:
+        while project.edits.history(limit=1)[0].id != before and rng.random() < 0.7:
             try:
-                project.undo()
+                project.edits.undo()
             except BagtagError:
                 break
     refused = {("nothing_here", False), ("tag", False), ("accept", False)}

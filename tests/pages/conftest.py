@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs stay in the queue: pages are tested here, not the work."""
-    monkeypatch.setattr("miml_core.project.jobs._launch", lambda store, job_id: None)
+    monkeypatch.setattr("miml_core.project.jobs.queue._launch", lambda store, job_id: None)
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def canvases(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
     asked: dict[str, SimpleNamespace] = {}
 
     def canvas(project: Project, bag_id: int | None = None, *, key: str, **arguments: Any) -> int:
-        shown = project.bag_ids()[0] if bag_id is None else bag_id
+        shown = project.bags.ids()[0] if bag_id is None else bag_id
         asked[key] = SimpleNamespace(bag_id=shown, **arguments)
         return shown
 

@@ -16,7 +16,7 @@ def actions_script() -> None:
     from pages.widgets.library.bag_actions import bag_actions
 
     with Project.open(Path(st.session_state["folder"]), annotator="Ann") as project:
-        chosen = [bag for bag in project.list_bags().bags if bag.id in st.session_state["chosen"]]
+        chosen = [bag for bag in project.bags.list().bags if bag.id in st.session_state["chosen"]]
         bag_actions(project, chosen, lambda: st.session_state["chosen"])
 
 
@@ -28,7 +28,7 @@ def actions(project: Project) -> AppTest:
 
 
 def test_a_question_about_one_bag_is_not_answered_for_others(project, actions):
-    first, second, third, _ = project.bag_ids()
+    first, second, third, _ = project.bags.ids()
     actions.session_state["chosen"] = [first]
     press(actions.run(), "Remove")
     assert "1 of these 1 bags" in texts(actions)
@@ -36,22 +36,22 @@ def test_a_question_about_one_bag_is_not_answered_for_others(project, actions):
     actions.run()
     assert "of these" not in texts(actions), "the question lapsed with the selection"
     press(actions, "Remove")
-    assert len(project.bag_ids()) == 4, "the first click only asks"
+    assert len(project.bags.ids()) == 4, "the first click only asks"
     actions.session_state["chosen"] = [first]
     actions.run()
     press(actions, "Remove")
     actions.session_state["chosen"] = []
     press(actions, "Remove anyway")
-    assert len(project.bag_ids()) == 4, "nothing is selected any more: nothing is removed"
+    assert len(project.bags.ids()) == 4, "nothing is selected any more: nothing is removed"
 
 
 def test_removed_bags_are_named_and_come_back(project, actions):
-    first, *rest = project.bag_ids()
-    name = project.bag(first).name
+    first, *rest = project.bags.ids()
+    name = project.bags.get(first).name
     actions.session_state["chosen"] = [first]
     press(actions.run(), "Remove")
     press(actions, "Remove anyway")
-    assert project.bag_ids() == rest
+    assert project.bags.ids() == rest
     assert f"took {name} out of the project" in texts(actions).replace("\\", "")
     press(actions, "Undo")
-    assert project.bag_ids() == [first, *rest]
+    assert project.bags.ids() == [first, *rest]

@@ -46,7 +46,7 @@ def test_a_training_starts_with_values_entered_just_before_the_click(project, sh
     app.selectbox(key="train.model").set_value("sim")
     app.number_input(key="train.seed").set_value(5)
     press(app, "Start training")
-    (job,) = project.jobs()
+    (job,) = project.jobs.list()
     assert (job.params["model"], job.params["seed"]) == ("sim", 5)
 
 

@@ -9,31 +9,31 @@ from pathlib import Path
 from sqlalchemy import insert, update
 
 from miml_core import BACKGROUND, installation
-from miml_core.project import jobs
-from miml_core.project.job_context import JobContext
-from miml_core.project.schema import bags
-from miml_core.project.schema import jobs as table
-from miml_core.project.tasks import writing
+from miml_core.project.db.schema import bags
+from miml_core.project.db.schema import jobs as table
+from miml_core.project.jobs import queue as job_queue
+from miml_core.project.jobs.context import JobContext
+from miml_core.project.jobs.tasks import writing
 from tests.pages.conftest import press, texts
 
 
 def test_nothing_confirmed_says_what_to_do(project, show):
-    for bag in project.bag_ids():
-        project.correct([segment.id for segment in project.segments(bag)], None)
+    for bag in project.bags.ids():
+        project.edits.set_label([segment.id for segment in project.segments.list(bag)], None)
     app = show(project, "export")
     assert "No segment matches this choice yet" in texts(app)
     assert next(button for button in app.button if button.label == "Export").disabled
 
 
 def test_confirmed_segments_are_previewed_and_exported(project, show):
-    first, second = project.segments(project.bag_ids()[2])[:2]
-    project.correct(first.id, project.find_class("Robin").id)
-    project.correct(second.id, BACKGROUND)
+    first, second = project.segments.list(project.bags.ids()[2])[:2]
+    project.edits.set_label(first.id, project.classes.find("Robin").id)
+    project.edits.set_label(second.id, BACKGROUND)
     app = show(project, "export")
     rows = app.dataframe[0].value
     assert {"Robin", "background"} <= set(rows["Label"])
     press(app, "Export")
-    (job,) = project.jobs()
+    (job,) = project.jobs.list()
     assert job.kind == "export" and job.params["format"] == "csv" and job.params["what"] == "confirmed"
     assert job.params["path"].startswith(str(project.folder / "exports"))
 
@@ -73,7 +73,7 @@ def test_a_refused_place_is_explained_on_the_page(project, show):
     app.radio(key="export.what").set_value("all").run()
     press(app, "Export")
     assert "belongs to the project" in texts(app).replace("\\", "")
-    assert project.jobs() == [] and installation.allowed_folders(project.folder, "export") == []
+    assert project.jobs.list() == [] and installation.allowed_folders(project.folder, "export") == []
 
 
 def test_a_link_in_the_place_of_the_exports_folder_is_not_offered(project, show):
@@ -89,7 +89,7 @@ def test_only_files_of_the_export_are_offered_and_zipped(project, show):
     with project.store.write() as connection:
         connection.execute(update(bags).where(bags.c.id == 1).values(segment_key=None))
     _write_export(project, target, "raven")
-    (one,) = project.exports_made()
+    (one,) = project.exports.list()
     with zipfile.ZipFile(io.BytesIO(one.content())) as archive:
         assert archive.namelist() == [f"garden_{n}.wav.selections.txt" for n in range(1, 5)]
     assert one.file_name == "raven.zip"
@@ -126,7 +126,7 @@ def test_the_page_looks_at_no_file_of_a_large_export(project, show, monkeypatch)
     lstat, exists = Path.stat, Path.exists
     monkeypatch.setattr(Path, "stat", lambda path, **how: looked.append(path.name) or lstat(path, **how))
     monkeypatch.setattr(Path, "exists", lambda path: looked.append(path.name) or exists(path))
-    (one,) = project.exports_made()
+    (one,) = project.exports.list()
     assert len(one.files) == 10_000 and one.size == 20_000 and one.is_there()
     assert "many" in looked and not [name for name in looked if name.endswith(".txt")]
 
@@ -137,7 +137,7 @@ def _write_export(project, target, format):
     job = _insert_done(project, params, {}, state="running")
     result = writing.run(JobContext(project.store, job))
     with project.store.write() as connection:
-        jobs.finish(connection, job, "done", result.pop("message"), result)
+        job_queue.finish(connection, job, "done", result.pop("message"), result)
 
 
 def _insert_done(project, params, result, state="done"):

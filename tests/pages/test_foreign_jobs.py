@@ -23,9 +23,9 @@ def test_opening_a_foreign_project_on_the_screen_writes_nothing(home: Path, show
         said = texts(app)
         assert "**Exporting** was queued on another computer or by another copy of this project" in said
         assert str(target) in str([one.value for one in app.json])
-        (job,) = project.stopped_jobs()
+        (job,) = project.jobs.list_stopped()
         app.button(key=f"job-remove-{job.id}").click().run()
-        assert not app.exception and project.job(job.id).state == "cancelled"
+        assert not app.exception and project.jobs.get(job.id).state == "cancelled"
         assert "another copy" not in texts(app)
     assert list(target.parent.iterdir()) == []
     assert not (home / "theirs" / "logs").exists(), "no worker was started"
@@ -35,8 +35,8 @@ def test_a_foreign_job_is_started_by_a_button(project: Project, show: Callable[.
     theirs = add_job(project, "segment", {"scope": "stale"})
     app = show(project, "train")
     app.button(key=f"job-here-{theirs}").click().run()
-    assert not app.exception and project.job(theirs).state == "cancelled"
-    assert [job.kind for job in project.jobs(active=True)] == ["segment"]
+    assert not app.exception and project.jobs.get(theirs).state == "cancelled"
+    assert [job.kind for job in project.jobs.list(active=True)] == ["segment"]
 
 
 @pytest.mark.parametrize("kind", ["export", "<b>dance</b>"])
@@ -48,4 +48,4 @@ def test_a_foreign_job_that_makes_no_sense_says_why_it_cannot_start(
     app.button(key=f"job-here-{theirs}").click().run()
     app.run()
     assert "It cannot start here" in texts(app) and "<b>" not in texts(app).replace("\\<b\\>", "")
-    assert project.job(theirs).state == "stopped"
+    assert project.jobs.get(theirs).state == "stopped"

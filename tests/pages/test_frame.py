@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import insert
 from streamlit.testing.v1 import AppTest
 
-from miml_core.project import jobs
-from miml_core.project.schema import job_failures
+from miml_core.project.db.schema import job_failures
+from miml_core.project.jobs import queue as job_queue
 from pages.widgets.app import open_projects
 from pages.widgets.app.frame import PAGES
 from tests.conftest import ROOT
@@ -20,7 +20,7 @@ NASTY = ["<script>alert(1)</script>", "**bold** `code` $x$", "a [link](http://x)
 @pytest.mark.parametrize("page", PAGES)
 def test_names_are_shown_as_text_on_every_page(page, project, show):
     for name in NASTY:
-        project.tag(project.bag_ids()[0], project.add_class(name).id)
+        project.edits.tag(project.bags.ids()[0], project.edits.add_class(name).id)
     said = texts(show(project, page))
     assert "<script>" not in said.replace("\\<script\\>", "")
     assert "**bold**" not in said and "[link](" not in said
@@ -56,20 +56,20 @@ def test_a_bug_is_logged_and_its_details_stay_in_the_log(caplog):
 
 
 def test_background_work_shows_on_every_page_and_can_be_stopped(project, show):
-    job = project.start_job("segment", {})
+    job = project.jobs.start("segment", {})
     app = show(project, "export")
     assert any(button.key == f"job-stop-{job.id}" for button in app.button)
     app.button(key=f"job-stop-{job.id}").click().run()
-    assert project.job(job.id).state == "cancelled"
+    assert project.jobs.get(job.id).state == "cancelled"
     assert not [button for button in app.button if button.label == "Stop"]
 
 
 def test_work_that_failed_in_part_stays_on_show_with_its_details(project, show):
-    job = project.start_job("import", {"paths": ["recordings"]})
+    job = project.jobs.start("import", {"paths": ["recordings"]})
     app = show(project, "train")
     with project.store.write() as connection:
         connection.execute(insert(job_failures).values(job_id=job.id, item="<b>a</b>.wav", reason="is damaged"))
-        jobs.finish(connection, job.id, "failed", "There is *nothing*.")
+        job_queue.finish(connection, job.id, "failed", "There is *nothing*.")
     app.run()
     assert r"failed: There is \*nothing\*\." in texts(app)
     assert "is damaged" in str([table.value for table in app.dataframe])
@@ -101,10 +101,10 @@ def test_hints_guide_until_they_are_read(project, show):
 
 
 def test_filters_and_watched_jobs_of_one_project_do_not_meet_another(project, pictures, show):
-    job = project.start_job("segment", {})
+    job = project.jobs.start("segment", {})
     app = show(project)
     app.text_input(key="library.search").set_value("garden_3").run()
-    project.cancel_job(job.id)
+    project.jobs.cancel(job.id)
     app.session_state["session.folder"] = str(pictures.folder)
     app.run()
     assert not app.exception and not app.error
@@ -134,7 +134,7 @@ def test_a_replaced_project_is_refused_until_a_person_opens_it_again(project, sh
     assert open_projects.open_once(project.folder) is shared, "a page does not go on with another project by itself"
     opened = open_projects.open_once(project.folder, again=True)
     assert opened is not shared
-    opened.tag(opened.bag_ids()[0], opened.add_class("Bittern").id)
+    opened.edits.tag(opened.bags.ids()[0], opened.edits.add_class("Bittern").id)
     assert not app.run().error
 
 

@@ -18,7 +18,7 @@ def table(app):
 
 def test_bags_are_listed_with_tags_and_progress(project, show, monkeypatch):
     monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", 60.0)
-    project.correct(project.segments(project.bag_ids()[0])[0].id, project.classes()[0].id)
+    project.edits.set_label(project.segments.list(project.bags.ids()[0])[0].id, project.classes.list()[0].id)
     shown = table(show(project))
     assert list(shown["name"]) == [f"garden_{n}.wav" for n in (1, 2, 3, 4)]
     assert list(shown["segments"]) == [5, 4, 3, 4]
@@ -56,9 +56,9 @@ def test_long_lists_come_in_pages(project, show, monkeypatch):
 
 
 def test_missing_files_are_told_with_a_way_to_find_them(project, show):
-    path = project.media_path(project.bag_ids()[1])
+    path = project.media.path(project.bags.ids()[1])
     path.rename(path.with_name("elsewhere.tmp"))
-    project.refresh_missing()
+    project.media.refresh_missing()
     app = show(project)
     assert "1 file not where it was" in texts(app)
     assert table(app)["state"][1] == "File is missing"
@@ -73,10 +73,10 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
     field.set_value("Zilpzalp")
     next(button for button in app.button if button.label == "Add").click()
     app.run()
-    added = project.find_class("zilpzalp")
+    added = project.classes.find("zilpzalp")
     assert added is not None
-    project.change_class(added.id, shortcut="w")
-    classes = project.classes()
+    project.edits.change_class(added.id, shortcut="w")
+    classes = project.classes.list()
     assert "w" not in free_keys(classes, classes[0])
     assert "w" in free_keys(classes, classes[-1])
     assert not {"c", "r", "n", "0"} & set(free_keys(classes, classes[0]))
@@ -105,7 +105,7 @@ def test_the_most_pressing_thing_is_said_of_a_bag(facts, said):
 
 
 def test_thumbnails_that_take_too_long_wait_for_the_next_look(project, monkeypatch):
-    bags = project.list_bags().bags
+    bags = project.bags.list().bags
     monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", -1.0)
     assert thumbnails(project, bags) == {}
     monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", 60.0)
@@ -113,13 +113,13 @@ def test_thumbnails_that_take_too_long_wait_for_the_next_look(project, monkeypat
 
 
 def test_a_file_that_cannot_be_read_has_no_thumbnail_and_does_not_stop_the_page(project):
-    bags = project.list_bags().bags
-    project.media_path(bags[0].id).write_bytes(b"no sound at all")
+    bags = project.bags.list().bags
+    project.media.path(bags[0].id).write_bytes(b"no sound at all")
     assert set(thumbnails(project, bags)) == {bag.id for bag in bags[1:]}
 
 
 def test_a_changed_file_is_shown_and_can_be_accepted(project, show):
-    path = project.media_path(project.bag_ids()[1])
+    path = project.media.path(project.bags.ids()[1])
     path.write_bytes(path.read_bytes()[:-20_000])
     app = show(project)
     assert "1 file has changed since added" in texts(app) and "not where" not in texts(app)
@@ -132,9 +132,9 @@ def test_a_changed_file_is_shown_and_can_be_accepted(project, show):
 def test_a_folder_not_chosen_here_is_shown_and_can_be_allowed(project, show, tmp_path, monkeypatch):
     far = tmp_path / "disk" / "2024"
     far.mkdir(parents=True)
-    for path in {project.media_path(bag_id) for bag_id in project.bag_ids()}:
+    for path in {project.media.path(bag_id) for bag_id in project.bags.ids()}:
         shutil.move(path, far / path.name)
-    project.relink(far)
+    project.media.relink(far)
     monkeypatch.setenv("BAGTAG_STATE", str(tmp_path / "another installation"))
     app = show(project)
     assert "4 files of this project lie in" in texts(app) and plain(str(far)) in texts(app)
@@ -145,9 +145,9 @@ def test_a_folder_not_chosen_here_is_shown_and_can_be_allowed(project, show, tmp
 
 
 def test_the_picture_of_a_file_comes_back_with_it(project):
-    bags = project.list_bags().bags
-    path = project.media_path(bags[0].id)
+    bags = project.bags.list().bags
+    path = project.media.path(bags[0].id)
     path.rename(path.with_suffix(".away"))
-    assert set(thumbnails(project, project.list_bags().bags)) == {bag.id for bag in bags[1:]}
+    assert set(thumbnails(project, project.bags.list().bags)) == {bag.id for bag in bags[1:]}
     path.with_suffix(".away").rename(path)
-    assert set(thumbnails(project, project.list_bags().bags)) == {bag.id for bag in bags}
+    assert set(thumbnails(project, project.bags.list().bags)) == {bag.id for bag in bags}

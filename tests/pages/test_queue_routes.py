@@ -48,9 +48,9 @@ def routes(project: Project) -> Iterator[Routes]:
 def test_batches_put_together_are_the_whole_queue(project, routes, monkeypatch, order):
     monkeypatch.setattr(queue, "BATCH", 3)
     if order == "informative":
-        n_columns = len(project.classes()) + 1
+        n_columns = len(project.classes.list()) + 1
         store_run(project, lambda n: np.full((n, n_columns), 1 / n_columns), informative=lambda n: np.arange(n) // 5)
-    whole = [[one.bag_id, one.segment_id] for one in project.review_queue(order, limit=1000)]
+    whole = [[one.bag_id, one.segment_id] for one in project.review.queue(order, limit=1000)]
     found, after = [], ""
     while True:
         batch = routes.get(f"queue?order={order}{after}")
@@ -66,25 +66,25 @@ def test_batches_put_together_are_the_whole_queue(project, routes, monkeypatch, 
 
 def test_a_segment_checked_meanwhile_is_not_in_a_later_batch(project, routes, monkeypatch):
     monkeypatch.setattr(queue, "BATCH", 3)
-    whole = project.review_queue("least_sure", limit=1000)
+    whole = project.review.queue("least_sure", limit=1000)
     first = routes.get("queue?order=least_sure")
-    project.correct(whole[4].segment_id, BACKGROUND)
+    project.edits.set_label(whole[4].segment_id, BACKGROUND)
     second = routes.get(f"queue?order=least_sure&after={quote(first['after'])}")
     assert [segment for _, segment in second["items"]] == [whole[k].segment_id for k in (3, 5, 6)]
 
 
 def test_segments_of_one_class(project, routes):
-    one = project.classes()[0]
-    wanted = [[item.bag_id, item.segment_id] for item in project.review_queue("class", class_id=one.id)]
+    one = project.classes.list()[0]
+    wanted = [[item.bag_id, item.segment_id] for item in project.review.queue("class", class_id=one.id)]
     assert routes.get(f"queue?order=class&class={one.id}")["items"] == wanted
 
 
 def test_bags_come_all_at_once(project, routes):
-    first, *_ = project.bag_ids()
+    first, *_ = project.bags.ids()
     assert routes.get("queue?show=unfinished")["items"] == []
-    project.unfinish(first)
+    project.edits.unfinish(first)
     assert routes.get("queue?show=unfinished&sort=name") == {"items": [[first, None]], "after": None}
-    assert [bag for bag, _ in routes.get("queue")["items"]] == project.bag_ids()
+    assert [bag for bag, _ in routes.get("queue")["items"]] == project.bags.ids()
 
 
 @pytest.mark.parametrize("query", ["order=x", "show=x", "sort=x", "order=newest&after=x", "order=random&after=nan,1"])
@@ -99,8 +99,8 @@ def test_by_class_needs_a_class(routes):
 def test_counters_follow_what_is_checked(project, routes):
     before = routes.get("counters")
     assert (before["checked"], before["sample"]["n"], before["training"]) == (0, 0, False)
-    for item in project.review_queue("random", limit=3):
-        project.accept(item.segment_id, sampled=True)
+    for item in project.review.queue("random", limit=3):
+        project.edits.accept(item.segment_id, sampled=True)
     now = routes.get("counters")
     assert (now["checked"], now["segments"], now["new_labels"]) == (3, project.progress().n_segments, 3)
     assert (now["finished"], now["bags"]) == (4, 4)
@@ -110,30 +110,30 @@ def test_counters_follow_what_is_checked(project, routes):
 
 def test_retraining_starts_one_training_like_the_current_run(project, routes):
     assert routes.post("retraining") == {"training": True}
-    (job,) = project.jobs()
-    assert job.kind == "train" and job.params["model"] == project.current_run().model
+    (job,) = project.jobs.list()
+    assert job.kind == "train" and job.params["model"] == project.runs.current().model
     assert routes.get("counters")["training"] is True
     assert "already running" in routes.post("retraining", 409)["error"]
-    assert len(project.jobs()) == 1
+    assert len(project.jobs.list()) == 1
 
 
 def test_a_bag_names_the_segment_that_explains_a_tag_and_who_labelled(project, routes):
-    bag_id = project.bag_ids()[0]
-    wren = next(one for one in project.classes() if project.bag(bag_id).tags.get(one.id, 0) > 0)
-    column = [one.id for one in project.classes()].index(wren.id)
-    key, other = project.bagset()[1].segment_ids[:2].tolist()
+    bag_id = project.bags.ids()[0]
+    wren = next(one for one in project.classes.list() if project.bags.get(bag_id).tags.get(one.id, 0) > 0)
+    column = [one.id for one in project.classes.list()].index(wren.id)
+    key, other = project.bags.bagset()[1].segment_ids[:2].tolist()
 
     def posterior(n):
-        rows = np.zeros((n, len(project.classes()) + 1))
+        rows = np.zeros((n, len(project.classes.list()) + 1))
         rows[:, -1] = 1.0
         rows[0] = np.eye(rows.shape[1])[column]
         return rows
 
     store_run(project, posterior, keys=[np.array([[column, 0, 1, 5]])] + [np.empty((0, 4))] * 3)
-    project.correct(other, BACKGROUND, annotator="Jörg")
+    project.edits.set_label(other, BACKGROUND, annotator="Jörg")
     bag = routes.get(f"bag/{bag_id}")
     reason = next(one for one in bag["reasons"] if one["class"] == wren.id)
-    number = project.segment(key).number
+    number = project.segments.get(key).number
     assert reason == {
         "class": wren.id, "segment": key, "number": number, "probability": 1.0, "concept": 2, "concepts": 5
     }  # fmt: skip

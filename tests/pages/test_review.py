@@ -38,8 +38,8 @@ def test_without_a_run_the_way_leads_to_training(home, no_workers, show):
 def test_the_most_informative_are_a_list_only_where_the_model_has_the_scores(project, show, canvases):
     from tests.project.conftest import store_run
 
-    without = project.current_run().id
-    n_columns = len(project.classes()) + 1
+    without = project.runs.current().id
+    n_columns = len(project.classes.list()) + 1
     app = show(project, "review")
     assert not any("Most informative" in option for option in app.segmented_control(key="review.order").options)
     store_run(project, lambda n: np.full((n, n_columns), 1 / n_columns), informative=lambda n: np.arange(n) / n)
@@ -47,7 +47,7 @@ def test_the_most_informative_are_a_list_only_where_the_model_has_the_scores(pro
     app.segmented_control(key="review.order").set_value("informative").run()
     assert not app.exception
     assert queue(canvases) == {"order": "informative"}
-    project.choose_run(without)
+    project.runs.choose(without)
     app.run()
     assert not app.exception
     assert app.segmented_control(key="review.order").value == "least_sure"

@@ -16,8 +16,10 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from miml_core import BagtagError
-from miml_core.project import acts, repredict
+from miml_core.project.edits.shapes import DeleteSegments
+from miml_core.project.edits.tags import Unfinish
 from miml_core.project.errors import NotSaved
+from miml_core.project.jobs import repredict
 from pages.widgets.app import open_projects
 from pages.widgets.app.origin_check import OriginCheck
 from pages.widgets.routes import canvas_routes
@@ -120,36 +122,36 @@ def test_bodies_are_bounded_and_must_be_edits(client, root):
 
 def test_an_edit_is_done_once_and_a_bad_one_does_not_hold_up_the_rest(client, root, project, monkeypatch):
     monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
-    segment = project.segments(1)[0].id
+    segment = project.segments.list(1)[0].id
     edits = [
         edit(1, {"act": "correct", "segments": [segment], "label": 2}),
         edit(2, {"act": "correct", "segments": [10**6], "label": 2}),
         edit(3, {"act": "correct", "segments": [segment], "label": 3}),
     ]
-    before = len(project.history(bag_id=1))
+    before = len(project.edits.history(bag_id=1))
     first = post(client, root, *edits).json()
     assert [("error" in result) for result in first["results"]] == [False, True, False]
-    assert project.segment(segment).label == 3
+    assert project.segments.get(segment).label == 3
     again = post(client, root, *edits).json()
     assert [result["number"] for result in again["results"]] == [1, 2, 3]
-    assert len(project.history(bag_id=1)) == before + 2
+    assert len(project.edits.history(bag_id=1)) == before + 2
     assert again["results"][0]["revision"] == first["results"][0]["revision"]
 
 
 def test_taking_a_tag_from_labelled_segments_asks_first(client, root, project):
-    segment = project.segments(1)[1].id
-    project.correct(segment, 1)
+    segment = project.segments.list(1)[1].id
+    project.edits.set_label(segment, 1)
     asked = post(client, root, edit(11, {"act": "tag", "bag": 1, "class": 1, "value": 0})).json()["results"][0]
     assert asked["confirm"] and "1" in asked["error"]
     act = {"act": "tag", "bag": 1, "class": 1, "value": 0, "confirm": True}
     assert "error" not in post(client, root, edit(12, act)).json()["results"][0]
-    assert project.segment(segment).label is None
+    assert project.segments.get(segment).label is None
 
 
 def test_a_bag_is_sent_in_real_units_with_an_etag(client, root, project):
     response = client.get(f"{root}/bag/1", headers=KEY)
     bag = response.json()
-    segment = project.segments(1)[0]
+    segment = project.segments.list(1)[0]
     sent = next(one for one in bag["segments"] if one["id"] == segment.id)
     xs = [x for ring in sent["rings"] for x in ring[0::2]]
     ys = [y for ring in sent["rings"] for y in ring[1::2]]
@@ -159,7 +161,7 @@ def test_a_bag_is_sent_in_real_units_with_an_etag(client, root, project):
     assert response.headers["x-content-type-options"] == "nosniff"
     unchanged = client.get(f"{root}/bag/1", headers={**KEY, "If-None-Match": response.headers["etag"]})
     assert unchanged.status_code == 304 and unchanged.content == b""
-    project.set_bag_note(1, "windy")
+    project.edits.set_note(1, "windy")
     changed = client.get(f"{root}/bag/1", headers={**KEY, "If-None-Match": response.headers["etag"]})
     assert changed.status_code == 200
 
@@ -207,7 +209,7 @@ def test_a_missing_file_is_reported_and_its_segments_still_come(client, root, pr
 def test_no_picture_and_no_sound_of_the_old_file_is_sent_when_the_file_has_changed(client, root, project):
     before = client.get(f"{root}/bag/1", headers=KEY).json()
     assert client.get(f"{root}/image/1?v={before['image']}", headers=KEY).status_code == 200
-    path = project.media_path(1)
+    path = project.media.path(1)
     content = path.read_bytes()
     path.write_bytes(content[:1000] + content[:0:-1][: len(content) - 1000])
     try:
@@ -223,7 +225,7 @@ def test_no_picture_and_no_sound_of_the_old_file_is_sent_when_the_file_has_chang
 
 
 def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, root, project):
-    ids_regions = project.regions(1)
+    ids_regions = project.segments.regions(1)
     grid = ids_regions[0][2]
     name = keep_preview(project, 1, grid, [region for _, region, _ in ids_regions[:2]])
     shown = client.get(f"{root}/preview/{name}", headers=KEY).json()
@@ -235,15 +237,15 @@ def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_told_
     client, root, project, monkeypatch, caplog
 ):
     broken = {"on": True}
-    delete = acts.ACTS["delete"]
+    delete = DeleteSegments.apply
 
     def fail_once(*arguments):
         if broken["on"]:
             raise RuntimeError("a bug")
         return delete(*arguments)
 
-    monkeypatch.setitem(acts.ACTS, "delete", fail_once)
-    nonce, segment = "fails-in-the-middle", project.segments(1)[0].id
+    monkeypatch.setattr(DeleteSegments, "apply", fail_once)
+    nonce, segment = "fails-in-the-middle", project.segments.list(1)[0].id
     ring = [[2.0, 3000.0], [3.0, 3000.0], [3.0, 5000.0]]
     edits = [
         edit(1, {"act": "draw", "bag": 1, "rings": [ring]}, nonce=nonce),
@@ -254,7 +256,9 @@ def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_told_
     first, second = response.json()["results"]
     assert response.status_code == 200 and first["created"] and "error" not in first
     assert second["number"] == 2 and second["failed"] and "fault" in second["error"]
-    assert "a bug" in caplog.text and project.last_edit(nonce) == 1, "the third waits: it may depend on the second"
+    assert "a bug" in caplog.text and project.edits.last_number(nonce) == 1, (
+        "the third waits: it may depend on the second"
+    )
     broken["on"] = False
     again = post(client, root, *edits).json()["results"]
     assert [result["number"] for result in again if "error" not in result] == [1, 2, 3]
@@ -266,14 +270,14 @@ def test_a_project_that_cannot_be_written_keeps_what_was_stored_before_and_asks_
     client, root, project, monkeypatch
 ):
     full = {"on": True}
-    unfinish = acts.ACTS["unfinish"]
+    unfinish = Unfinish.apply
 
     def fill_disk(*arguments):
         if full["on"]:
             raise NotSaved("The disk is full.")
         return unfinish(*arguments)
 
-    monkeypatch.setitem(acts.ACTS, "unfinish", fill_disk)
+    monkeypatch.setattr(Unfinish, "apply", fill_disk)
     edits = [edit(n, {"act": act, "bag": 1}, nonce="disk-is-full") for n, act in ((1, "finish"), (2, "unfinish"))]
     assert [result["number"] for result in post(client, root, *edits).json()["results"]] == [1]
     refused = post(client, root, edits[1])

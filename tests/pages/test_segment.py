@@ -29,20 +29,20 @@ def test_applying_stores_the_knobs_and_starts_the_work(project, show):
     app.slider(key="segment_settings.sensitivity").set_value(0.8).run()
     app.button(key="apply.unreviewed").click().run()
     assert project.settings.segments.sensitivity == 0.8
-    (job,) = project.jobs()
+    (job,) = project.jobs.list()
     assert job.kind == "segment" and job.params == {"again": True, "scope": "unreviewed"}
 
 
 def test_this_bag_means_this_bag(project, show, canvases):
     app = show(project, "segment")
     app.button(key="apply.this").click().run()
-    (job,) = project.jobs()
+    (job,) = project.jobs.list()
     assert job.params == {"again": True, "bags": [canvases["segment.canvas"].bag_id]}
 
 
 def test_what_would_be_touched_is_said_before(project, show):
-    segment = project.segments(project.bag_ids()[0])[0]
-    project.correct(segment.id, project.classes()[0].id)
+    segment = project.segments.list(project.bags.ids()[0])[0]
+    project.edits.set_label(segment.id, project.classes.list()[0].id)
     app = show(project, "segment")
     assert "checked segment" in texts(app)
     app.button(key="apply.which.all").click().run()
@@ -81,14 +81,14 @@ def test_learning_from_edits_waits_until_there_are_enough(project, show):
 def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
     from dataclasses import replace
 
-    monkeypatch.setattr("miml_core.project.segmenter_lessons.FEWEST_KEPT", 2)
-    monkeypatch.setattr("miml_core.project.segmenter_lessons.FEWEST_DELETED", 1)
-    first, second, third, *_ = project.segments(project.bag_ids()[0])
-    project.correct([first.id, second.id], project.classes()[0].id)
-    project.delete(third.id)
+    monkeypatch.setattr("miml_core.project.queries.segmenter_lessons.FEWEST_KEPT", 2)
+    monkeypatch.setattr("miml_core.project.queries.segmenter_lessons.FEWEST_DELETED", 1)
+    first, second, third, *_ = project.segments.list(project.bags.ids()[0])
+    project.edits.set_label([first.id, second.id], project.classes.list()[0].id)
+    project.edits.delete(third.id)
     app = show(project, "segment")
     app.button(key="segmenter.learn").click().run()
-    assert [job.kind for job in project.jobs()] == ["learn-segmenter"]
+    assert [job.kind for job in project.jobs.list()] == ["learn-segmenter"]
     assert app.button(key="segmenter.learn").disabled, "one at a time"
     project.set_settings(replace(project.settings, learned_segmenter="segmenters/1.npz"))
     app.run()
@@ -103,6 +103,6 @@ def test_a_preview_that_covers_only_the_beginning_says_so(project):
 
     from pages.widgets.segmentation.preview import part_tried
 
-    bag = project.bag(project.bag_ids()[0])
+    bag = project.bags.get(project.bags.ids()[0])
     assert part_tried(project, bag) == ""
     assert "first 60 s" in part_tried(project, replace(bag, end=bag.start + 61))

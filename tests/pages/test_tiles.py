@@ -77,8 +77,8 @@ def test_the_extent_is_that_of_the_spectrogram_for_any_settings_rate_and_length(
             )
             chosen = own if number % 2 else PRESETS["birds"]
             project.set_settings(replace(project.settings, spectrogram=chosen))
-            for bag in project.add_media([path], bag_length=2.0):
-                shown = project.bag(bag)
+            for bag in project.media.add([path], bag_length=2.0):
+                shown = project.bags.get(bag)
                 grid = read_spectrogram(path, shown.start, shown.end, chosen).grid
                 place = images.placement(project, shown)
                 assert place.extent == images._extent(grid) and place.rate == rate
@@ -87,8 +87,8 @@ def test_the_extent_is_that_of_the_spectrogram_for_any_settings_rate_and_length(
 
 def test_the_extent_of_a_picture_needs_no_decoding_either(tmp_path):
     with picture_project(tmp_path / "meadow") as project:
-        bag = project.bag(1)
-        wanted = images._of_picture(project.media_path(1)).extent
+        bag = project.bags.get(1)
+        wanted = images._of_picture(project.media.path(1)).extent
         assert images.placement(project, bag).extent == wanted and images.placement(project, bag).tiling() is None
 
 
@@ -112,7 +112,7 @@ def test_tiles_are_pictures_side_by_side_and_only_those_there_are(get):
 
 
 def test_a_long_bag_sends_the_segments_of_a_range(get, project):
-    everything = {one.id: one for one in project.segments(1, outlines=False)}
+    everything = {one.id: one for one in project.segments.list(1, outlines=False)}
     opened = get("bag/1").json()
     assert opened["counts"]["segments"] == SEGMENTS == sum(opened["counts"]["density"])
     assert {one["id"] for one in opened["segments"]} == {i for i, s in everything.items() if s.left <= OPENING_SECONDS}
@@ -133,7 +133,7 @@ def test_segments_too_many_to_draw_come_as_boxes_or_as_a_number(get, project, mo
     assert boxes["range"]["detail"] == "boxes" and len(boxes["segments"]) == SEGMENTS
     assert {len(one["rings"][0]) for one in boxes["segments"]} == {8}
     assert len(json.dumps(boxes["segments"])) < 1_000_000
-    monkeypatch.setattr("miml_core.project.segment_ranges.MOST_BOXES", 800)
+    monkeypatch.setattr("miml_core.project.queries.segment_ranges.MOST_BOXES", 800)
     many = get("bag/1?from=0&to=600&also=7").json()
     assert many["range"] == {"from": 0.0, "to": 600.0, "total": SEGMENTS, "detail": "none"}
     assert [one["id"] for one in many["segments"]] == [7]
@@ -149,25 +149,25 @@ def test_ranges_are_checked_and_have_their_own_etag(get):
 
 
 def test_the_next_segment_is_found_from_one_from_a_time_and_among_the_unchecked(get, project):
-    order = [one.id for one in sorted(project.segments(1, outlines=False), key=lambda s: (s.left, -s.high, s.id))]
+    order = [one.id for one in sorted(project.segments.list(1, outlines=False), key=lambda s: (s.left, -s.high, s.id))]
 
     def following(query: str) -> int | None:
         return get(f"bag/1/next?{query}").json()["segment"]
 
     assert following(f"after={order[5]}&step=1") == order[6] and following(f"after={order[5]}&step=-1") == order[4]
     assert following(f"after={order[-1]}&step=1") == order[0] and following(f"after={order[-1]}&step=1&wrap=0") is None
-    at = project.segment(order[400]).left - 0.001
+    at = project.segments.get(order[400]).left - 0.001
     assert following(f"at={at}&step=1") == order[400] and following(f"at={at}&step=-1") == order[399]
-    project.correct([order[10], order[11]], 1)
+    project.edits.set_label([order[10], order[11]], 1)
     assert following(f"after={order[9]}&step=1&unchecked=1") == order[12]
     counts = get("bag/1").json()["counts"]
     assert counts["checked"] == 2 and counts["labels"]["1"] >= 2
-    project.undo()
+    project.edits.undo()
 
 
 def test_counts_by_label_are_those_of_the_segments(get, project):
     counted: dict[str, int] = {}
-    for one in project.segments(1, outlines=False):
+    for one in project.segments.list(1, outlines=False):
         assert one.prediction is not None
         label, sure = (one.label, 1.0) if one.label is not None else (one.prediction.top, one.prediction.probability)
         if sure >= 0.5:
@@ -185,16 +185,16 @@ def test_drawing_in_a_long_bag_reads_no_sound(project, monkeypatch):
     with project.store.write() as connection:
         kept = connection.execute(text("SELECT grid_id FROM bags WHERE id = 1")).scalar()
         connection.execute(text("UPDATE bags SET grid_id = NULL WHERE id = 1"))
-    drawn = project.draw(1, [[(500.0, 1000.0), (501.0, 1000.0), (501.0, 2000.0), (500.0, 2000.0)]])
-    assert project.segment(drawn.created[0]).left == pytest.approx(500.0, abs=0.02)
+    drawn = project.edits.draw(1, [[(500.0, 1000.0), (501.0, 1000.0), (501.0, 2000.0), (500.0, 2000.0)]])
+    assert project.segments.get(drawn.created[0]).left == pytest.approx(500.0, abs=0.02)
     with project.store.read() as connection:
         assert connection.execute(text("SELECT grid_id FROM bags WHERE id = 1")).scalar() == kept
-    project.undo()
+    project.edits.undo()
 
 
 def test_a_cached_file_that_is_no_picture_is_made_again(project):
     """A foreign project can bring a cache: what lies in it is only shown if it is a picture."""
-    bag = project.bag(1)
+    bag = project.bags.get(1)
     images._memory.clear()
     shutil.rmtree(project.folder / "cache" / "images", ignore_errors=True)
     images.bag_image(project, bag)

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from miml_core.models import MODELS
-from miml_core.project import runs
+from miml_core.project.learning import training_runs
 from pages.widgets.training import model_descriptions
 from pages.widgets.training.model_parameters import parameters
 from pages.widgets.training.runs import age_of
@@ -13,8 +13,8 @@ from tests.pages.conftest import press, texts
 
 
 def test_counts_and_warnings_are_shown_before_a_training(project, show):
-    rare = project.add_class("Rare bird")
-    project.tag(project.bag_ids()[0], rare.id)
+    rare = project.edits.add_class("Rare bird")
+    project.edits.tag(project.bags.ids()[0], rare.id)
     app = show(project, "train")
     assert {one.label: one.value for one in app.metric}["Tagged bags"] == "4"
     assert "Rare bird is tagged in one bag only" in texts(app)
@@ -25,16 +25,16 @@ def test_nothing_tagged_nothing_to_start(home, no_workers, show):
     from tests.browser.projects import sound_project
 
     project = sound_project(home / "quiet", (3,), predicted=False)
-    project.set_tags(project.bag_ids()[0], {})
+    project.edits.set_tags(project.bags.ids()[0], {})
     app = show(project, "train")
     assert "Nothing is tagged yet" in texts(app)
     press(app, "Start training")
-    assert any("Nothing is tagged yet" in error.value for error in app.error) and not project.jobs()
+    assert any("Nothing is tagged yet" in error.value for error in app.error) and not project.jobs.list()
 
 
 def test_a_training_starts_with_the_proposed_parameters(project, show):
     press(show(project, "train"), "Start training")
-    (job,) = project.jobs()
+    (job,) = project.jobs.list()
     assert job.kind == "train" and job.params["model"] == "ored-lr"
     assert model_descriptions.proposed("ored-lr").items() <= job.params["params"].items()
 
@@ -43,7 +43,7 @@ def test_what_is_proposed_can_be_switched_off(project, show):
     app = show(project, "train")
     app.toggle(key="train.params.ored-lr.background").set_value(False).run()
     press(app, "Start training")
-    assert project.jobs()[0].params["params"]["background"] is False
+    assert project.jobs.list()[0].params["params"]["background"] is False
 
 
 def test_progress_of_a_training_is_on_the_page(project, show):
@@ -53,9 +53,9 @@ def test_progress_of_a_training_is_on_the_page(project, show):
 
 
 def test_an_old_run_is_said_to_be_old(project, show):
-    assert age_of(project.current_run()) is None
-    project.correct(project.segments(project.bag_ids()[0])[0].id, project.classes()[1].id)
-    assert "older than your work" in age_of(project.current_run())
+    assert age_of(project.runs.current()) is None
+    project.edits.set_label(project.segments.list(project.bags.ids()[0])[0].id, project.classes.list()[1].id)
+    assert "older than your work" in age_of(project.runs.current())
     assert "1 segment checked" in texts(show(project, "train"))
 
 
@@ -109,15 +109,15 @@ def test_yardsticks_are_not_offered(project, show):
 
 def test_a_run_that_was_stopped_early_says_so(project, show):
     with project.store.write() as connection:
-        runs.change(connection, project.current_run().id, message=runs.STOPPED_EARLY)
+        training_runs.change(connection, project.runs.current().id, message=training_runs.STOPPED_EARLY)
     (table,) = show(project, "train").dataframe
     assert list(table.value["state"]) == ["stopped early"]
 
 
 def test_a_training_that_waits_can_only_be_thrown_away(project, show):
     app = press(show(project, "train"), "Start training")
-    (job,) = project.jobs()
+    (job,) = project.jobs.list()
     assert next(one for one in app.button if one.key == "live.keep").disabled, "what waits has learnt nothing"
     next(one for one in app.button if one.key == "live.cancel").click()
     app.run()
-    assert project.job(job.id).state == "cancelled"
+    assert project.jobs.get(job.id).state == "cancelled"

@@ -36,7 +36,7 @@ def test_a_folder_becomes_a_project_that_imports_it(recordings, show, no_workers
     assert "2 sound files" in texts(app)
     press(app, "Create project")
     with Project.open(home / "Bagtag" / recordings.name) as made:
-        jobs = made.jobs()[::-1]
+        jobs = made.jobs.list()[::-1]
         assert made.kind == "sound"
         assert [job.kind for job in jobs] == ["import", "segment"]
         assert jobs[0].params["paths"] == [str(recordings)]

@@ -1,4 +1,4 @@
-"""Small projects to try things on: made of rows, without decoding sound."""
+"""Small projects for tests, written as rows, without decoding sound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from miml_core.instances import Instances
 from miml_core.media.grid import Grid
-from miml_core.project import Project, media
+from miml_core.project import Project
+from miml_core.project.media import files as media_files
 from miml_core.segments.regions import Region
 from tests.project.job_stages import Forked, forked_workers, make_stages
 
@@ -18,36 +19,37 @@ N_FEATURES = 4
 
 
 def grid_of(bag_start: float = 0.0) -> Grid:
-    """Ten seconds by 8 kHz on 100 x 80 pixels: a pixel is 0.1 s by 100 Hz."""
+    """Return a grid of 10 s by 8 kHz on 100 x 80 pixels: a pixel is 0.1 s by 100 Hz."""
     return Grid(100, 80, bag_start, bag_start + 10.0, 8000.0, 0.0)
 
 
 def boxes(*corners: tuple[int, int, int, int], seed: int = 0) -> Instances:
-    """Rectangular segments (top, left, bottom, right) with features made by chance."""
+    """Return rectangular segments (top, left, bottom, right) with random features."""
     regions = [Region(t, left, np.ones((b - t, r - left), dtype=bool)) for t, left, b, r in corners]
     X = np.random.default_rng(seed).normal(size=(len(regions), N_FEATURES))
     return Instances(grid_of(), regions, X, [f"f{k}" for k in range(N_FEATURES)])
 
 
 def row_of_boxes(n: int, seed: int = 0) -> Instances:
-    """`n` equal boxes side by side."""
+    """Return `n` equal boxes side by side."""
     return boxes(*[(10, 10 * k, 30, 10 * k + 8) for k in range(n)], seed=seed)
 
 
 def ring(left: float, right: float, low: float, high: float) -> list[tuple[float, float]]:
+    """Return the outline of a box in real units."""
     return [(left, low), (right, low), (right, high), (left, high)]
 
 
 def add_bags(project: Project, n: int, n_segments: int = 5) -> list[int]:
-    """Bags whose files are a few bytes, with segments."""
+    """Add bags with segments, whose files are a few bytes; return their ids."""
     made = []
     for k in range(n):
         path = project.folder / "media" / f"clip {k}.wav"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(f"sound {k}".encode())
-        size, mark = media.fingerprint(path)
+        size, mark = media_files.fingerprint(path)
         medium = {
-            "path": media.stored_path(project.folder, path),
+            "path": media_files.stored_path(project.folder, path),
             "size": size,
             "fingerprint": mark,
             "missing": False,
@@ -56,31 +58,31 @@ def add_bags(project: Project, n: int, n_segments: int = 5) -> list[int]:
         }
         bag = {"name": path.name, "start": 0.0, "end": 10.0, "recorded_at": f"2024-05-{1 + k % 28:02d}T05:00:00"}
         with project.store.write() as connection:
-            made += media.store_file(connection, media.FileFacts(medium, [bag]))
+            made += media_files.store_file(connection, media_files.FileFacts(medium, [bag]))
     for k, bag_id in enumerate(made):
-        project.store_instances(bag_id, row_of_boxes(n_segments, seed=k))
+        project.segments.store(bag_id, row_of_boxes(n_segments, seed=k))
     return made
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    """An empty project, annotator Ann."""
+    """Yield an empty project, annotator Ann."""
     with Project.create(tmp_path / "project", annotator="Ann") as made:
         yield made
 
 
 @pytest.fixture
 def small(project: Project) -> Project:
-    """Two bags of five segments; classes Wren (1), Robin (2) and Owl (3)."""
+    """Return a project with two bags of five segments; classes Wren (1), Robin (2) and Owl (3)."""
     add_bags(project, 2)
     for name in ("Wren", "Robin", "Owl"):
-        project.add_class(name)
+        project.edits.add_class(name)
     return project
 
 
 @pytest.fixture
 def predicted(small: Project) -> Project:
-    """`small` with a current run that says Wren (.6), Robin (.3), background (.1) of everything in bag 1."""
+    """Return `small` with a run that predicts Wren (.6), Robin (.3), background (.1) for all segments of bag 1."""
     store_run(small, lambda n: np.tile([0.6, 0.3, 0.0, 0.1], (n, 1)))
     return small
 
@@ -109,16 +111,17 @@ def store_run(
     informative: Callable[[int], np.ndarray] | None = None,
     keys: list[np.ndarray] | None = None,
 ) -> int:
-    """A finished run over all classes with made-up probabilities (C + background columns)."""
+    """Store a finished run over all classes with given probabilities (C + background columns); return its id."""
     import json
 
-    from miml_core.project import bagset, review_lines, runs
+    from miml_core.project.learning import review_index, training_runs
+    from miml_core.project.queries import bagset
 
     with project.store.read() as connection:
-        class_ids = [each.id for each in project.classes()]
+        class_ids = [each.id for each in project.classes.list()]
         _, index = bagset.load(connection, class_ids=class_ids)
     with project.store.write() as connection:
-        run_id = runs.begin(
+        run_id = training_runs.begin(
             connection,
             model="ored-lr",
             params="{}",
@@ -128,11 +131,11 @@ def store_run(
             annotator="",
             background=True,
         )
-        runs.change(connection, run_id, state="done")
-        runs.make_current(connection, run_id)
+        training_runs.change(connection, run_id, state="done")
+        training_runs.make_current(connection, run_id)
     n = len(index.segment_ids)
     tag_probabilities = np.tile(np.linspace(0.9, 0.1, len(class_ids)), (len(index.bag_ids), 1))
-    project.write_predictions(
+    project.runs.write_predictions(
         run_id,
         index,
         posterior(n),
@@ -141,5 +144,5 @@ def store_run(
         None if informative is None else informative(n),
         keys,
     )
-    review_lines.summarise_all(project.store)
+    review_index.summarise_all(project.store)
     return run_id

@@ -1,4 +1,4 @@
-"""Rows of jobs as somebody else's project may hold them."""
+"""Rows of jobs as a project of somebody else may have them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPORT = {"format": "csv", "what": "all"}
 
 
 def add_job(project: Project, kind: str, params: Any, **values: Any) -> int:
-    """Write a job into the table of jobs, past everything that makes a job ours; returns its number."""
+    """Insert a job that this installation has no record of; return its number."""
     row = {
         "kind": kind,
         "lane": {"export": "export", "train": "model"}.get(kind, "files"),
@@ -32,7 +32,7 @@ def add_job(project: Project, kind: str, params: Any, **values: Any) -> int:
 
 
 def make_trap(folder: Path, target: Path) -> None:
-    """A project whose class is a line of Python and whose queue holds an export of it to `target`."""
+    """Make a project whose class is a line of Python and whose queue has an export of it to `target`."""
     with Project.create(folder) as project:
-        project.add_class("import os; os.system('touch owned')")
+        project.edits.add_class("import os; os.system('touch owned')")
         add_job(project, "export", {**EXPORT, "path": str(target)})

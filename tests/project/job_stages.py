@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
-from miml_core.project import Job, Project, launch
-from miml_core.project.schema import bag_predictions, bags, features, predictions, segments
+from miml_core.project import Job, Project
+from miml_core.project.db.schema import bag_predictions, bags, features, predictions, segments
+from miml_core.project.jobs import launch
 from tests.project import processes
 from tests.project.sounds import write_recordings, write_tags
 
@@ -74,7 +75,7 @@ def make_stages(home: Path) -> None:
         do(project, "import", {"paths": [str(home / "recordings")]})
         _keep(project, home / "segment")
         do(project, "segment", {"processes": 1})
-        project.import_tags(write_tags(home / "tags.csv", heard))
+        project.edits.import_tags(write_tags(home / "tags.csv", heard))
         _keep(project, home / "train")
         _forget(project, features)
         _keep(project, home / "features")
@@ -102,14 +103,14 @@ def copy_stage(stages: Path, kind: str, name: str) -> Path:
 
 
 def do(project: Project, kind: Any, params: dict[str, Any] | None = None) -> Job:
-    job = project.wait_job(project.start_job(kind, params).id, timeout=120)
-    assert job.state == "done", (job.message, project.job_log(job.id))
+    job = project.jobs.wait(project.jobs.start(kind, params).id, timeout=120)
+    assert job.state == "done", (job.message, project.jobs.log(job.id))
     return job
 
 
 def outcome(project: Project) -> dict[str, Any]:
     """What jobs made, without ids and times."""
-    found: dict[str, Any] = {"files": [medium.fingerprint for medium in project.media()]}
+    found: dict[str, Any] = {"files": [medium.fingerprint for medium in project.media.list()]}
     with project.store.read() as connection:
         for bag in connection.execute(select(bags).order_by(bags.c.name)).all():
             shapes = connection.execute(
@@ -117,11 +118,11 @@ def outcome(project: Project) -> dict[str, Any]:
             ).all()
             order = {row.id: row.region for row in shapes}
             found[bag.name] = (bag.start, bag.end, bag.segment_key, sorted(order.values()))
-            ids, X = project.features_of(bag.id)
+            ids, X = project.segments.features(bag.id)
             places = sorted(range(len(ids)), key=lambda k, order=order, ids=ids: order[int(ids[k])])
             found[f"features of {bag.name}"] = X[places].tolist()
-    for bag in project.list_bags(sort="name").bags:
-        guesses = [segment.prediction for segment in project.segments(bag.id)]
+    for bag in project.bags.list(sort="name").bags:
+        guesses = [segment.prediction for segment in project.segments.list(bag.id)]
         found[f"predictions of {bag.name}"] = [guess.probabilities for guess in guesses if guess is not None]
-    found["queue"] = len(project.review_queue(limit=1000))
+    found["queue"] = len(project.review.queue(limit=1000))
     return found

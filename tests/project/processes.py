@@ -13,8 +13,8 @@ from typing import Any
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
-        "miml_core.project.worker",
-        "miml_core.project.tasks.training",
+        "miml_core.project.jobs.worker",
+        "miml_core.project.jobs.tasks.training",
         "miml_core.features.acoustic_kernels",
         "miml_core.instances",
         "miml_core.models.ored_lr",
@@ -41,70 +41,70 @@ def event() -> Any:
 
 
 def edit(number: int, n_bags: int) -> dict[str, Any]:
-    """The acts of `write_forever`: number -> act, so that the outcome can be worked out without the project."""
+    """Return edit number `number` of `write_forever`, so that the outcome can be computed without the project."""
     bag, class_id = 1 + number % n_bags, 1 + number // n_bags % 3
     return {"act": "tag", "bag": bag, "class": class_id, "value": (1, -1, 0)[number % 3]}
 
 
 def write_forever(folder: str, nonce: str, n_bags: int, acknowledge: Connection) -> None:
-    """Tag without end, saying the number of each act once it is stored."""
+    """Tag without end; send the number of each edit once it is stored."""
     from miml_core.project import Project
 
     with Project.open(folder, annotator=nonce) as project:
         for number in range(1_000_000):
-            project.apply_edit(nonce, number, edit(number, n_bags))
+            project.edits.apply_once(nonce, number, edit(number, n_bags))
             acknowledge.send(number)
 
 
 def mixed_edit(number: int, segments: list[int]) -> dict[str, Any]:
-    """Corrections, tags, drawn segments and undone acts, one after the other."""
+    """Make one of several edits in turn: corrections, tags, drawn segments and undo."""
     segment = segments[number % len(segments)]
     left = 0.1 + number % 90 / 10
     corner = [(left, 7000), (left + 0.1, 7000), (left + 0.1, 7900), (left, 7900)]
     acts: list[dict[str, Any]] = [
-        {"act": "correct", "segment": segment, "label": 1 + number % 3},
+        {"act": "correct", "segments": [segment], "label": 1 + number % 3},
         {"act": "tag", "bag": 1, "class": 1 + number % 3, "value": 1},
         {"act": "draw", "bag": 1, "rings": [corner]},
         {"act": "undo"},
-        {"act": "correct", "segment": segment, "label": None},
+        {"act": "correct", "segments": [segment], "label": None},
     ]
     return acts[number % len(acts)]
 
 
 def mix_forever(folder: str, nonce: str, acknowledge: Connection) -> None:
-    """Edit without end in all ways, saying the number of each edit once it is stored."""
+    """Edit without end in all ways; send the number of each edit once it is stored."""
     from miml_core.project import Project
 
     with Project.open(folder, annotator=nonce) as project:
-        segments = [segment.id for segment in project.segments(1) if segment.origin == "automatic"]
+        segments = [segment.id for segment in project.segments.list(1) if segment.origin == "automatic"]
         for number in range(1_000_000):
-            project.apply_edit(nonce, number, mixed_edit(number, segments))
+            project.edits.apply_once(nonce, number, mixed_edit(number, segments))
             acknowledge.send(number)
 
 
 def write_some(folder: str, nonce: str, n_edits: int, bag_id: int, done: Connection) -> None:
-    """Toggle tags of one bag; answers how many edits were stored, or the error."""
+    """Toggle tags of one bag; send how many edits were stored, or the error."""
     from miml_core.project import Project
 
     try:
         with Project.open(folder, annotator=nonce) as project:
             for number in range(n_edits):
                 act = {"act": "tag", "bag": bag_id, "class": 1 + number % 3, "value": 1 - 2 * (number // 3 % 2)}
-                project.apply_edit(nonce, number, act)
+                project.edits.apply_once(nonce, number, act)
         done.send(n_edits)
     except Exception as error:
         done.send(repr(error))
 
 
-def read_note(folder: str, bag_id: int, answer: Connection) -> None:
+def read_note(folder: str, bag_id: int, sender: Connection) -> None:
     from miml_core.project import Project
 
     with Project.open(folder) as project:
-        answer.send(project.bag(bag_id).note)
+        sender.send(project.bags.get(bag_id).note)
 
 
-def open_as_nobody(folder: str, answer: Connection) -> None:
-    """Open a project as a user who may not write it; answers the refusal."""
+def open_as_nobody(folder: str, sender: Connection) -> None:
+    """Open a project as a user who may not write it; send the error."""
     from miml_core.project import Project
 
     if os.getuid() == 0:
@@ -112,18 +112,18 @@ def open_as_nobody(folder: str, answer: Connection) -> None:
         os.setuid(65534)
     try:
         Project.open(folder).close()
-        answer.send("it opened")
+        sender.send("it opened")
     except Exception as error:
-        answer.send(repr(error))
+        sender.send(repr(error))
 
 
 def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: Connection) -> None:
-    """A worker that tells when it begins a step, and stays at step `hold_at` until it is cancelled or killed.
+    """Run a worker that reports each step it begins, and stays at step `hold_at` until it is cancelled or killed.
 
     A stubborn one does not even notice that it was cancelled.
     """
-    from miml_core.project import worker
-    from miml_core.project.job_context import JobContext
+    from miml_core.project.jobs import worker
+    from miml_core.project.jobs.context import JobContext
 
     os.setsid()
     report = JobContext.report
@@ -154,7 +154,7 @@ def write_on_through_moves(folder: str, n_edits: int, moved_last: Any, acknowled
         while not stored:
             try:
                 project = project or Project.open(folder)
-                project.apply_edit("writer", number, edit(number, 2))
+                project.edits.apply_once("writer", number, edit(number, 2))
                 stored = True
             except BagtagError:
                 if project is not None:
@@ -173,7 +173,7 @@ def replace_again_and_again(folder: str, aside: str, choices: list[float], moved
     from contextlib import closing
     from pathlib import Path
 
-    from miml_core.project.database_file import file_id
+    from miml_core.project.db.database_file import file_id
 
     path = Path(folder) / "project.db"
     for number, choice in enumerate(choices):

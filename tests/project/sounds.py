@@ -1,4 +1,4 @@
-"""Short recordings of three made-up species, loud and clear, so that the whole flow can be run in seconds."""
+"""Short, clear recordings of three generated species, so that all steps can be run in seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPECIES = {"Low": 2000.0, "Middle": 4000.0, "High": 7000.0}
 
 
 def write_recordings(folder: Path, n: int, *, seconds: float = 2.4, seed: int = 0) -> dict[str, set[str]]:
-    """`n` WAV files; answers file name -> species heard in it."""
+    """Write `n` WAV files; return {file name: species in it}."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     heard = {}

@@ -1,4 +1,4 @@
-"""Backups: before repairs and migrations, daily, by hand; restoring; and rows that a repair keeps aside."""
+"""Backups: before repairs and migrations, daily, by hand; restoring; and rows that a repair removes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 
 from miml_core.__main__ import main
 from miml_core.errors import BagtagError
-from miml_core.project import Project, backups, daily_backup, migrate
+from miml_core.project import Project
+from miml_core.project.db import backups, daily_backup, migrate
 from tests.project.test_check import break_it
 
 
@@ -39,9 +40,9 @@ def no_room(*_: object, **__: object) -> None:
 
 
 def test_repair_keeps_the_tags_that_have_no_place_any_more(small: Project) -> None:
-    small.correct(6, 2)
-    small.tag(1, 3, -1)
-    small.tag(2, 1)
+    small.edits.set_label(6, 2)
+    small.edits.tag(1, 3, -1)
+    small.edits.tag(2, 1)
     without_references(small, "DELETE FROM bags WHERE id = 2", "DELETE FROM classes WHERE id = 3")
     problems = small.check(repair=True)
     (copy,) = [name for name in names(small) if name.startswith("before-repair")]
@@ -51,31 +52,31 @@ def test_repair_keeps_the_tags_that_have_no_place_any_more(small: Project) -> No
     assert sorted((tag["bag_id"], tag["class_id"], tag["value"]) for tag in tags) == [(1, 3, -1), (2, 1, 1), (2, 2, 1)]
     assert [row["row"]["class_id"] for row in rows if row["table"] == "verdicts"] == [2]
     assert len([row for row in rows if row["table"] == "segments"]) == 5
-    said = next(problem.sentence for problem in problems if problem.kind == "orphan")
-    assert kept in said and all(count in said for count in ("3 tags", "1 label", "5 segments"))
+    message = next(problem.sentence for problem in problems if problem.kind == "orphan")
+    assert kept in message and all(count in message for count in ("3 tags", "1 label", "5 segments"))
     with closing(sqlite3.connect(small.folder / "backups" / copy)) as database:
         assert database.execute("SELECT count(*) FROM tags").fetchone() == (3,), "the backup is from before"
     assert small.check() == []
-    assert small.bag(1).tags == {}
+    assert small.bags.get(1).tags == {}
 
 
-def test_a_bag_whose_file_is_forgotten_keeps_all_its_work(small: Project) -> None:
-    small.correct(1, 2)
+def test_a_bag_whose_file_row_is_lost_keeps_its_tags_and_labels(small: Project) -> None:
+    small.edits.set_label(1, 2)
     without_references(small, "DELETE FROM media WHERE id = 1")
     small.check(repair=True)
-    assert small.bag(1).tags == {2: 1} and small.segment(1).label == 2
+    assert small.bags.get(1).tags == {2: 1} and small.segments.get(1).label == 2
     assert [problem.kind for problem in small.check()] == ["missing"]
 
 
 def test_a_tag_that_contradicts_a_label_is_kept_aside(small: Project) -> None:
-    small.correct(1, 2)
+    small.edits.set_label(1, 2)
     break_it(small, "UPDATE tags SET value = -1")
     (problem,) = small.check(repair=True)
     (kept,) = [name for name in names(small) if name.endswith(".json")]
     assert f"1 tag kept in backups/{kept}" in problem.sentence
     (row,) = json.loads((small.folder / "backups" / kept).read_text())["rows"]
     assert row == {"table": "tags", "row": {"bag_id": 1, "class_id": 2, "value": -1}}
-    assert small.bag(1).tags == {2: 1}
+    assert small.bags.get(1).tags == {2: 1}
 
 
 def test_nothing_is_backed_up_when_there_is_nothing_to_repair(small: Project) -> None:
@@ -87,7 +88,7 @@ def test_nothing_is_backed_up_when_there_is_nothing_to_repair(small: Project) ->
 def test_a_repair_without_room_for_its_backup_does_not_begin(small: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     break_it(small, "UPDATE bags SET n_tags = 7")
     with monkeypatch.context() as patch:
-        patch.setattr("miml_core.project.backups._flush", no_room)
+        patch.setattr("miml_core.project.db.backups._flush", no_room)
         with pytest.raises(BagtagError, match=r"backup .* could not be written: .*No space left"):
             small.check(repair=True)
     assert [problem.kind for problem in small.check()] == ["counters"]
@@ -122,7 +123,7 @@ def test_a_migration_without_room_for_its_backup_does_not_begin(
     small.close()
     _fake_migration(monkeypatch, tmp_path / "migrations")
     with monkeypatch.context() as patch:
-        patch.setattr("miml_core.project.backups._flush", no_room)
+        patch.setattr("miml_core.project.db.backups._flush", no_room)
         with pytest.raises(BagtagError, match="could not be written"):
             Project.open(small.folder)
     with closing(sqlite3.connect(small.folder / "project.db")) as database:
@@ -139,13 +140,13 @@ def test_the_first_write_of_a_day_makes_a_backup(small: Project) -> None:
     small.close()
     assert names(small) == [], "a new project has nothing to keep yet"
     with Project.open(small.folder) as project:
-        project.tag(1, 1)
-        project.tag(2, 1)
+        project.edits.tag(1, 1)
+        project.edits.tag(2, 1)
         project.store._daily.wait()
         assert names(project) == [backups.daily_path(project.folder).name]
         made = backups.daily_path(project.folder).stat().st_mtime_ns
     with Project.open(small.folder) as project:
-        project.tag(1, 2)
+        project.edits.tag(1, 2)
     assert backups.daily_path(small.folder).stat().st_mtime_ns == made, "once per day"
 
 
@@ -170,13 +171,13 @@ def test_a_daily_backup_that_fails_disturbs_nobody_and_is_tried_again(
     small.close()
     with Project.open(small.folder) as project:
         with monkeypatch.context() as patch:
-            patch.setattr("miml_core.project.backups._flush", no_room)
-            project.tag(1, 1)
+            patch.setattr("miml_core.project.db.backups._flush", no_room)
+            project.edits.tag(1, 1)
             project.store._daily.wait()
-        assert names(project) == [] and "tried again later" in caplog.text
+        assert names(project) == [] and "tried again" in caplog.text
         later = time.time() + 1.1 * daily_backup.RETRY_S
-        monkeypatch.setattr("miml_core.project.daily_backup.time.time", lambda: later)
-        project.tag(2, 1)
+        monkeypatch.setattr("miml_core.project.db.daily_backup.time.time", lambda: later)
+        project.edits.tag(2, 1)
         project.store._daily.wait()
         assert len(names(project)) == 1
 
@@ -200,7 +201,7 @@ def test_a_backups_folder_that_leads_elsewhere_is_refused(small: Project, tmp_pa
 
 
 def test_a_backup_never_replaces_a_file(small: Project) -> None:
-    recording = small.media_path(1)
+    recording = small.media.path(1)
     before = recording.read_bytes()
     for path in (recording, small.folder / "project.db"):
         with pytest.raises(BagtagError, match="already a file"):
@@ -213,32 +214,32 @@ def test_a_backup_never_replaces_a_file(small: Project) -> None:
 
 def test_backups_are_listed_and_restored(small: Project, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(small.folder)
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     small.close()
     assert main(["backup", folder]) == 0
     (first,) = names(small)
     with Project.open(folder) as project:
         project.store._daily.postpone()
-        project.tag(2, 1)
+        project.edits.tag(2, 1)
     capsys.readouterr()
     assert main(["restore", folder, "--list", "--json"]) == 0
     (entry,) = json.loads(capsys.readouterr().out)["backups"]
     assert (entry["name"], entry["bags"], entry["tags"], entry["edits"]) == (first, 2, 1, 4)
     assert main(["restore", folder]) == 0
     with Project.open(folder) as project:
-        assert (project.bag(1).tags, project.bag(2).tags) == ({1: 1}, {})
+        assert (project.bags.get(1).tags, project.bags.get(2).tags) == ({1: 1}, {})
         assert project.check() == []
     (kept,) = [name for name in names(small) if name.startswith("before-restore")]
     assert main(["restore", folder, kept]) == 0
     with Project.open(folder) as project:
-        assert project.bag(2).tags == {1: 1}, "a restore can be taken back"
+        assert project.bags.get(2).tags == {1: 1}, "a restore can be taken back"
 
 
 @pytest.mark.parametrize("damage", ["scratched", "text", "empty", "gone", "log"])
 def test_a_project_that_cannot_be_opened_is_restored_and_kept(
     small: Project, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     small.store.backup_before("manual")
     small.close()
     database = small.folder / "project.db"
@@ -253,11 +254,11 @@ def test_a_project_that_cannot_be_opened_is_restored_and_kept(
     if damage == "log":
         (small.folder / "project.db-wal").write_bytes(b"y" * 9000)
     broken = {path.name: path.read_bytes() for path in small.folder.glob("project.db*")}
-    said = capsys.readouterr().err
-    assert "python -m miml_core restore" in said and names(small)[0] in said
+    message = capsys.readouterr().err
+    assert "python -m miml_core restore" in message and names(small)[0] in message
     assert main(["restore", str(small.folder)]) == 0
     with Project.open(small.folder) as project:
-        assert project.bag(1).tags == {1: 1} and project.check() == []
+        assert project.bags.get(1).tags == {1: 1} and project.check() == []
     kept = [name for name in names(small) if name.startswith("damaged")]
     if broken:
         folder = small.folder / "backups" / kept[0]
@@ -268,10 +269,10 @@ def test_a_project_that_cannot_be_opened_is_restored_and_kept(
 
 def test_a_project_in_use_is_not_restored(small: Project) -> None:
     small.store.backup_before("manual")
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     assert main(["restore", str(small.folder)]) == 1
-    small.tag(2, 1)
-    assert small.bag(1).tags == small.bag(2).tags == {1: 1}
+    small.edits.tag(2, 1)
+    assert small.bags.get(1).tags == small.bags.get(2).tags == {1: 1}
     assert small.check() == []
 
 
@@ -279,18 +280,18 @@ def test_a_restore_that_fails_half_way_leaves_the_project_as_it_was(
     small: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small.store.backup_before("manual")
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     small.close()
     for part in ("_copy_backup", "_keep_present"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"miml_core.project.restoring.{part}", no_room)
+            patch.setattr(f"miml_core.project.db.restoring.{part}", no_room)
             assert main(["restore", str(small.folder)]) == 1
         with Project.open(small.folder) as project:
-            assert project.bag(1).tags == {1: 1} and project.check() == []
+            assert project.bags.get(1).tags == {1: 1} and project.check() == []
 
 
 def test_what_is_no_sound_backup_is_refused(small: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     small.close()
     (tmp_path / "text.db").write_text("no backup" * 200)
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
@@ -304,7 +305,7 @@ def test_what_is_no_sound_backup_is_refused(small: Project, tmp_path: Path, caps
     assert main(["restore", str(small.folder)]) == 1
     assert "There is no backup" in capsys.readouterr().err
     with Project.open(small.folder) as project:
-        assert project.bag(1).tags == {1: 1}
+        assert project.bags.get(1).tags == {1: 1}
 
 
 def test_messages_name_a_backup_only_if_there_is_one(small: Project) -> None:

@@ -7,71 +7,73 @@ import pytest
 
 from miml_core.bags import UNKNOWN
 from miml_core.errors import BagtagError
-from miml_core.project import Project, bagset, features
+from miml_core.project import Project
+from miml_core.project.instances import feature_blocks
+from miml_core.project.queries import bagset
 from tests.project.conftest import N_FEATURES, add_bags, ring, row_of_boxes
 
 
 def test_rows_are_the_segments_of_the_index(small: Project) -> None:
-    small.tag(1, 1)
-    bags, index = small.bagset()
+    small.edits.tag(1, 1)
+    bags, index = small.bags.bagset()
     assert (bags.n_bags, bags.n_segments, bags.X.shape[1]) == (2, 10, N_FEATURES)
     assert bags.classes == ["Wren"] and bags.names == ["clip 0.wav", "clip 1.wav"]
     for place, bag_id in enumerate(index.bag_ids):
         rows = bags.rows(place)
-        assert set(index.segment_ids[rows]) == {segment.id for segment in small.segments(int(bag_id))}
+        assert set(index.segment_ids[rows]) == {segment.id for segment in small.segments.list(int(bag_id))}
         assert bags.X[rows] == pytest.approx(row_of_boxes(5, seed=place).X.astype(np.float32))
 
 
 def test_only_live_described_segments_take_part(small: Project) -> None:
-    small.tag(1, 1)
-    small.delete([1, 2])
-    drawn = small.draw(1, [ring(7.0, 8.0, 1000, 3000)]).created[0]
-    _, index = small.bagset()
+    small.edits.tag(1, 1)
+    small.edits.delete([1, 2])
+    drawn = small.edits.draw(1, [ring(7.0, 8.0, 1000, 3000)]).created[0]
+    _, index = small.bags.bagset()
     assert index.segment_ids.tolist() == [3, 4, 5, 6, 7, 8, 9, 10]
-    assert small.n_to_describe() == 1
+    assert small.segments.n_to_describe() == 1
     with small.store.write() as connection:
-        features._add(connection, 1, _described(small, drawn), index.feature_key)
-    _, index = small.bagset()
+        feature_blocks._add(connection, 1, _described(small, drawn), index.feature_key)
+    _, index = small.bags.bagset()
     assert sorted(index.segment_ids) == [3, 4, 5, 6, 7, 8, 9, 10, drawn]
-    assert small.n_to_describe() == 0
+    assert small.segments.n_to_describe() == 0
 
 
 def _described(project: Project, segment_id: int) -> dict[int, tuple[bytes, np.ndarray]]:
-    (region,) = [region for id_, region, _ in project.regions(1) if id_ == segment_id]
+    (region,) = [region for id_, region, _ in project.segments.regions(1) if id_ == segment_id]
     return {segment_id: (region.to_bytes(), np.zeros(N_FEATURES))}
 
 
 def test_features_of_a_shape_that_changed_meanwhile_are_not_kept(small: Project) -> None:
-    drawn = small.draw(1, [ring(7.0, 8.0, 1000, 3000)]).created[0]
+    drawn = small.edits.draw(1, [ring(7.0, 8.0, 1000, 3000)]).created[0]
     described = _described(small, drawn)
-    small.redraw(drawn, [ring(6.0, 8.0, 1000, 3000)])
+    small.edits.redraw(drawn, [ring(6.0, 8.0, 1000, 3000)])
     with small.store.write() as connection:
-        features._add(connection, 1, described, small.settings.feature_key)
-    assert drawn not in small.features_of(1)[0]
-    assert small.n_to_describe() == 1
+        feature_blocks._add(connection, 1, described, small.settings.feature_key)
+    assert drawn not in small.segments.features(1)[0]
+    assert small.segments.n_to_describe() == 1
 
 
-def test_nothing_tagged_or_described_is_said_plainly(small: Project) -> None:
+def test_errors_if_nothing_is_tagged_or_described(small: Project) -> None:
     with pytest.raises(BagtagError, match="Tag some bags"):
-        small.bagset()
-    small.tag(1, 1)
+        small.bags.bagset()
+    small.edits.tag(1, 1)
     for bag in (1, 2):
-        small.store_instances(bag, row_of_boxes(0))
-    with pytest.raises(BagtagError, match="find segments first"):
-        small.bagset()
+        small.segments.store(bag, row_of_boxes(0))
+    with pytest.raises(BagtagError, match="detect segments first"):
+        small.bags.bagset()
 
 
-def test_some_bags_or_only_those_spoken_of(project: Project) -> None:
+def test_some_bags_or_only_annotated_ones(project: Project) -> None:
     add_bags(project, 5)
-    project.add_class("Wren")
-    project.tag(2, 1)
-    project.nothing_here(4)
-    project.correct(project.segments(5)[0].id, -2)
-    assert project.bagset([3, 1, 99])[1].bag_ids.tolist() == [1, 3]
-    bags, index = project.bagset(only_tagged=True)
+    project.edits.add_class("Wren")
+    project.edits.tag(2, 1)
+    project.edits.nothing_here(4)
+    project.edits.set_label(project.segments.list(5)[0].id, -2)
+    assert project.bags.bagset([3, 1, 99])[1].bag_ids.tolist() == [1, 3]
+    bags, index = project.bags.bagset(only_tagged=True)
     assert index.bag_ids.tolist() == [2, 4, 5]
     assert (bags.labels != UNKNOWN).sum() == 1
-    assert index.segment_ids.tolist() == [s.id for bag in (2, 4, 5) for s in project.segments(bag)]
+    assert index.segment_ids.tolist() == [s.id for bag in (2, 4, 5) for s in project.segments.list(bag)]
 
 
 def test_places_are_found_whatever_the_order() -> None:
@@ -84,12 +86,12 @@ def test_the_search_for_places_needs_no_wanted_ones(small: Project) -> None:
 
 
 def test_predictions_of_a_bag_that_changed_are_made_again(predicted: Project) -> None:
-    from miml_core.project import predictions
+    from miml_core.project.queries import predictions
 
-    run = predicted.current_run()
+    run = predicted.runs.current()
     assert run is not None
     with predicted.store.read() as connection:
         assert predictions.bags_to_predict(connection, run.id) == []
-    predicted.tag(2, 1)
+    predicted.edits.tag(2, 1)
     with predicted.store.read() as connection:
         assert predictions.bags_to_predict(connection, run.id) == [2]

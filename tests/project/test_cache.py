@@ -1,6 +1,6 @@
 """The cache of a project that somebody else made: no link is followed, nothing else is deleted."""
 
-from miml_core.project import cache
+from miml_core.project.db import cache
 
 
 def test_what_is_kept_comes_back(project):

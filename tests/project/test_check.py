@@ -1,4 +1,4 @@
-"""Check and repair: what follows from other tables is put right, what people said is never touched."""
+"""Check and repair: computed numbers are corrected, tags and labels of people are never changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def break_it(project: Project, *statements: str) -> None:
 
 
 def test_a_sound_project_has_nothing_to_repair(predicted: Project) -> None:
-    predicted.correct(1, 2)
+    predicted.edits.set_label(1, 2)
     before = state(predicted)
     _with_model_file(predicted)
     assert kinds(predicted, repair=True) == []
@@ -27,7 +27,7 @@ def test_a_sound_project_has_nothing_to_repair(predicted: Project) -> None:
 
 
 def test_numbers_and_leftovers_are_put_right(predicted: Project) -> None:
-    predicted.correct(1, 2)
+    predicted.edits.set_label(1, 2)
     _with_model_file(predicted)
     before = state(predicted)
     break_it(
@@ -45,14 +45,14 @@ def test_numbers_and_leftovers_are_put_right(predicted: Project) -> None:
     assert all(problem.repaired for problem in predicted.check(repair=True))
     assert kinds(predicted) == []
     assert state(predicted) == before
-    assert predicted.n_to_describe() == 1
+    assert predicted.segments.n_to_describe() == 1
 
 
 def test_a_label_without_its_tag_gets_the_tag(small: Project) -> None:
-    small.correct(1, 2)
+    small.edits.set_label(1, 2)
     break_it(small, "DELETE FROM tags")
     assert kinds(small, repair=True) == ["labels"]
-    assert small.bag(1).tags == {2: 1} and small.segment(1).label == 2
+    assert small.bags.get(1).tags == {2: 1} and small.segments.get(1).label == 2
     assert kinds(small) == []
 
 
@@ -67,17 +67,17 @@ def test_a_label_without_its_tag_gets_the_tag(small: Project) -> None:
     ],
 )
 def test_predictions_that_do_not_fit_together_are_put_right(predicted: Project, damage: str, found: list[str]) -> None:
-    predicted.correct(1, 2)
+    predicted.edits.set_label(1, 2)
     _with_model_file(predicted)
-    said = state(predicted)
-    queue = [item.segment_id for item in predicted.review_queue(limit=100)]
+    earlier = state(predicted)
+    queue = [item.segment_id for item in predicted.review.queue(limit=100)]
     break_it(predicted, damage)
     assert kinds(predicted) == found
     assert all(problem.repaired for problem in predicted.check(repair=True))
     assert kinds(predicted) == []
     now = state(predicted)
-    assert all(now[table] == said[table] for table in ("tags", "verdicts", "segments", "classes"))
-    left = [item.segment_id for item in predicted.review_queue(limit=100)]
+    assert all(now[table] == earlier[table] for table in ("tags", "verdicts", "segments", "classes"))
+    left = [item.segment_id for item in predicted.review.queue(limit=100)]
     assert left == (queue if found != ["predictions"] else [segment for segment in queue if segment > 5])
 
 
@@ -88,7 +88,7 @@ def test_a_damaged_shape_is_named(small: Project) -> None:
 
 
 def test_missing_files_and_models_are_reported(predicted: Project) -> None:
-    predicted.media_path(1).unlink()
+    predicted.media.path(1).unlink()
     assert sorted(kinds(predicted, repair=True)) == ["missing", "model"]
 
 

@@ -15,9 +15,10 @@ import pytest
 from sqlalchemy import select
 
 from miml_core.errors import BagtagError
-from miml_core.project import Project, launch
+from miml_core.project import Project
+from miml_core.project.db.schema import edits
 from miml_core.project.errors import NotSaved
-from miml_core.project.schema import edits
+from miml_core.project.jobs import launch
 from tests.project import processes
 from tests.project.conftest import add_bags
 from tests.project.job_stages import Forked, do
@@ -28,7 +29,7 @@ _KILLS = 100
 
 
 def stored_edits(project: Project) -> list[tuple[str, int]]:
-    """(nonce, number) in the order they were stored."""
+    """Return (nonce, number) in the order in which they were stored."""
     with project.store.read() as connection:
         return [tuple(row) for row in connection.execute(select(edits.c.nonce, edits.c.number).order_by(edits.c.at))]
 
@@ -55,21 +56,21 @@ def test_a_hundred_kills_lose_nothing_that_was_acknowledged(small: Project) -> N
         with Project.open(folder) as project:
             numbers = [number for nonce, number in stored_edits(project) if nonce == f"writer {kill}"]
             assert numbers == list(range(len(numbers))), "nothing in between is missing"
-            assert last + 1 <= len(numbers) <= last + 2, "at most one was stored but not yet said"
+            assert last + 1 <= len(numbers) <= last + 2, "at most one was stored but not reported yet"
     with Project.open(folder) as project:
         expected: dict[int, dict[int, int]] = {1: {}, 2: {}}
         for _, number in stored_edits(project):
             act = processes.edit(number, n_bags)
             expected[act["bag"]][act["class"]] = act["value"]
         for bag_id, tags in expected.items():
-            assert project.bag(bag_id).tags == {c: v for c, v in tags.items() if v}
+            assert project.bags.get(bag_id).tags == {c: v for c, v in tags.items() if v}
         assert project.check() == []
     assert acknowledged > _KILLS
 
 
 @pytest.mark.slow
 def test_kills_between_edits_of_all_kinds_leave_a_whole_project(small: Project) -> None:
-    """Corrections, drawn segments and undone acts take several tables: all of an edit is there, or nothing."""
+    """Corrections, drawn segments and undo change several tables: all of an edit is stored, or nothing."""
     folder = small.folder
     small.close()
     rng = np.random.default_rng(12)
@@ -101,12 +102,12 @@ def test_many_writers_at_once_lose_nothing_and_nobody_is_refused(project: Projec
     n_threads, n_processes, n_edits = 8, 2, 25
     bags = add_bags(project, n_threads + n_processes, n_segments=1)
     for name in ("Wren", "Robin", "Owl"):
-        project.add_class(name)
-    answers = []
+        project.edits.add_class(name)
+    receivers = []
     for k in range(n_processes):
         ours, theirs = processes.pipe()
         processes.start(processes.write_some, str(project.folder), f"p{k}", n_edits, bags[n_threads + k], theirs)
-        answers.append(ours)
+        receivers.append(ours)
     errors: list[Exception] = []
 
     def tag_on(k: int) -> None:
@@ -114,7 +115,7 @@ def test_many_writers_at_once_lose_nothing_and_nobody_is_refused(project: Projec
             for number in range(n_edits):
                 value = 1 - 2 * (number // 3 % 2)
                 act = {"act": "tag", "bag": bags[k], "class": 1 + number % 3, "value": value}
-                project.apply_edit(f"t{k}", number, act, annotator=f"t{k}")
+                project.edits.apply_once(f"t{k}", number, act, annotator=f"t{k}")
         except Exception as error:
             errors.append(error)
 
@@ -124,17 +125,17 @@ def test_many_writers_at_once_lose_nothing_and_nobody_is_refused(project: Projec
     for thread in threads:
         thread.join()
     assert errors == []
-    assert [answer.recv() for answer in answers] == [n_edits] * n_processes
+    assert [receiver.recv() for receiver in receivers] == [n_edits] * n_processes
     assert len(stored_edits(project)) == (n_threads + n_processes) * n_edits
-    entries = project.history(limit=10_000)
+    entries = project.edits.history(limit=10_000)
     assert len({entry.id for entry in entries if entry.act == "tag"}) == (n_threads + n_processes) * n_edits
-    revisions = [project.bag(bag).revision for bag in bags]
+    revisions = [project.bags.get(bag).revision for bag in bags]
     assert len(set(revisions)) == len(bags) and max(revisions) == project.revision
     for bag in bags:
         tags: dict[int, int] = {}
         for number in range(n_edits):
             tags[1 + number % 3] = 1 - 2 * (number // 3 % 2)
-        assert project.bag(bag).tags == tags
+        assert project.bags.get(bag).tags == tags
 
 
 def test_opening_a_project_twice_does_not_let_another_process_take_its_log_away(small: Project) -> None:
@@ -144,46 +145,46 @@ def test_opening_a_project_twice_does_not_let_another_process_take_its_log_away(
         other = processes.start(processes.write_some, str(small.folder), f"other {number}", 1, 2, theirs)
         assert ours.recv() == 1
         other.join()
-        small.set_bag_note(1, f"note {number}")
+        small.edits.set_note(1, f"note {number}")
         ours, theirs = processes.pipe()
         processes.start(processes.read_note, str(small.folder), 1, theirs)
         assert ours.recv() == f"note {number}"
 
 
-def test_a_full_disk_says_so_and_breaks_nothing(small: Project) -> None:
-    small.tag(1, 1)
-    before = small.bag(1).tags, len(small.history())
+def test_a_full_disk_is_reported_and_breaks_nothing(small: Project) -> None:
+    small.edits.tag(1, 1)
+    before = small.bags.get(1).tags, len(small.edits.history())
     _limit_pages(small, 0)
     with pytest.raises(BagtagError, match=r"disk of .* is full: this was not saved"):
         for k in range(200):
-            small.set_bag_note(1, "x" * 20_000 + str(k))
-    note = small.bag(1).note
+            small.edits.set_note(1, "x" * 20_000 + str(k))
+    note = small.bags.get(1).note
     _limit_pages(small, 1_000_000)
-    assert small.bag(1).tags == before[0]
-    assert small.bag(1).note == note
+    assert small.bags.get(1).tags == before[0]
+    assert small.bags.get(1).note == note
     assert small.check() == []
-    small.tag(2, 2)
-    assert small.bag(2).tags == {2: 1}
+    small.edits.tag(2, 2)
+    assert small.bags.get(2).tags == {2: 1}
 
 
 def test_a_full_disk_ends_the_import_of_a_table(small: Project) -> None:
-    """It is no fault of the line that could not be stored, and the next line would fare no better."""
+    """The line is not at fault, and the next line would fail too."""
     table = small.folder / "tags.csv"
     names = ";".join(f"{'x' * 150}{number}" for number in range(60))
     table.write_text(f"file,tags\nclip 0.wav,{names}\n")
-    small.import_tags(table)
+    small.edits.import_tags(table)
     table.write_text(f"file,tags\nclip 1.wav,{names}\nclip 0.wav,Wren\n")
     _limit_pages(small, 0)
     with pytest.raises(NotSaved, match="is full"):
-        small.import_tags(table)
+        small.edits.import_tags(table)
     _limit_pages(small, 1_000_000)
     assert small.check() == []
-    assert len(small.bag(1).tags) == 60 and small.bag(2).tags == {}, "nothing of the table was stored"
-    assert small.import_tags(table).n_bags == 2
+    assert len(small.bags.get(1).tags) == 60 and small.bags.get(2).tags == {}, "nothing of the table was stored"
+    assert small.edits.import_tags(table).n_bags == 2
 
 
 def _limit_pages(project: Project, more: int) -> None:
-    """As if the disk had room for `more` pages, for every connection of the project."""
+    """Limit every connection of the project to `more` new pages, like a full disk."""
     from sqlalchemy import event
 
     project.store.close()
@@ -196,29 +197,29 @@ def _limit_pages(project: Project, more: int) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on the size of files")
-def test_a_file_that_may_not_grow_says_so_and_breaks_nothing(small: Project) -> None:
+def test_a_file_size_limit_is_reported_and_breaks_nothing(small: Project) -> None:
     import resource
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     largest = max(path.stat().st_size for path in small.folder.glob("project.db*"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))
     try:
         with pytest.raises(BagtagError, match="not saved"):
             for k in range(200):
-                small.set_bag_note(1, "x" * 50_000 + str(k))
+                small.edits.set_note(1, "x" * 50_000 + str(k))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert small.bag(1).tags == {1: 1}
+    assert small.bags.get(1).tags == {1: 1}
     assert small.check() == []
-    small.tag(2, 2)
+    small.edits.tag(2, 2)
 
 
-def test_a_project_that_becomes_read_only_says_so_and_breaks_nothing(small: Project) -> None:
+def test_a_project_that_becomes_read_only_is_reported_and_breaks_nothing(small: Project) -> None:
     from sqlalchemy import event
 
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     small.store.close()
 
     def forbid(connection: sqlite3.Connection, _: object) -> None:
@@ -226,12 +227,12 @@ def test_a_project_that_becomes_read_only_says_so_and_breaks_nothing(small: Proj
 
     event.listen(small.store._engine, "connect", forbid)
     with pytest.raises(BagtagError, match="read-only"):
-        small.tag(2, 2)
-    assert small.bag(1).tags == {1: 1} and small.bag(2).tags == {}
+        small.edits.tag(2, 2)
+    assert small.bags.get(1).tags == {1: 1} and small.bags.get(2).tags == {}
     event.remove(small.store._engine, "connect", forbid)
     small.store.close()
-    small.tag(2, 2)
-    assert small.bag(2).tags == {2: 1} and small.check() == []
+    small.edits.tag(2, 2)
+    assert small.bags.get(2).tags == {2: 1} and small.check() == []
 
 
 @pytest.mark.slow
@@ -243,17 +244,17 @@ def test_a_killed_learning_of_the_segmenter_changes_nothing_and_can_be_run_again
     write_recordings(tmp_path / "sound", 12)
     do(project, "import", {"paths": [str(tmp_path / "sound")]})
     do(project, "segment", {"processes": 1})
-    project.add_class("Wren")
-    judge_all(project, project.bag_ids())
+    project.edits.add_class("Wren")
+    judge_all(project, project.bags.ids())
     before = project.settings
     workers.hold_at = 1
-    job = project.start_job("learn-segmenter")
+    job = project.jobs.start("learn-segmenter")
     os.kill(workers.wait_for_step(1), signal.SIGKILL)
     workers.started[-1][0].join()
     workers.hold_at = None
-    assert project.job(job.id).state == "dead" and project.settings == before
+    assert project.jobs.get(job.id).state == "dead" and project.settings == before
     assert not [problem for problem in project.check() if problem.kind != "leftover"]
-    assert project.wait_job(project.restart_job(job.id).id, timeout=120).state == "done"
+    assert project.jobs.wait(project.jobs.restart(job.id).id, timeout=120).state == "done"
     assert project.settings.learned_segmenter == "segmenters/1.npz"
 
 

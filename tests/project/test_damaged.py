@@ -1,4 +1,4 @@
-"""Damaged and crafted databases: opening and every command end in a sentence, never in a trace."""
+"""Damaged and crafted databases: opening and every command end in a sentence, never in a traceback."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PAGE = 8192
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with something in every table, closed; tests damage copies of it."""
-    with Project.create(tmp_path_factory.mktemp("whole") / "project", annotator="Ann") as project:
+def complete(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a project with rows in every table, closed; tests damage copies of it."""
+    with Project.create(tmp_path_factory.mktemp("complete") / "project", annotator="Ann") as project:
         add_bags(project, 3)
         for name in ("Wren", "Robin", "Owl"):
-            project.add_class(name)
-        project.correct(1, 2)
-        project.apply_edit("a screen", 1, {"act": "tag", "bag": 2, "class": 3, "value": 1})
+            project.edits.add_class(name)
+        project.edits.set_label(1, 2)
+        project.edits.apply_once("a screen", 1, {"act": "tag", "bag": 2, "class": 3, "value": 1})
         store_run(project, lambda n: np.tile([0.6, 0.3, 0.0, 0.1], (n, 1)))
         break_rows(
             project.folder,
@@ -41,8 +41,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def copy(whole: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(whole, tmp_path / "copy")
+def copy(complete: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(complete, tmp_path / "copy")
 
 
 def break_rows(folder: Path, *statements: str) -> None:
@@ -52,8 +52,8 @@ def break_rows(folder: Path, *statements: str) -> None:
 
 
 def use(folder: Path) -> list[str]:
-    """Do all that people do; return the sentences that were raised. Anything but a sentence fails the test."""
-    said = []
+    """Use all services of a project; return the `BagtagError`s. Any other error fails the test."""
+    messages = []
 
     def attempt(act: Callable[[Project], object]) -> None:
         try:
@@ -61,30 +61,30 @@ def use(folder: Path) -> list[str]:
                 project.store._daily.postpone()
                 act(project)
         except BagtagError as error:
-            said.append(str(error))
+            messages.append(str(error))
 
     for act in (
-        lambda project: project.list_bags(search="clip"),
-        lambda project: [project.segments(bag) for bag in project.bag_ids()],
-        lambda project: project.classes(),
+        lambda project: project.bags.list(search="clip"),
+        lambda project: [project.segments.list(bag) for bag in project.bags.ids()],
+        lambda project: project.classes.list(),
         lambda project: (project.settings, project.kind, project.name, project.news(0)),
-        lambda project: [project.job_log(job.id) for job in project.jobs()],
-        lambda project: project.runs(),
-        lambda project: project.bagset(),
-        lambda project: project.review_queue("least_sure", limit=5),
-        lambda project: project.tag_suggestions(1),
-        lambda project: project.undo(),
-        lambda project: project.tag(1, 1),
-        lambda project: project.apply_edit("a screen", 1, {"act": "tag", "bag": 2, "class": 3, "value": 1}),
-        lambda project: project.history(),
-        lambda project: project.export_rows("all"),
+        lambda project: [project.jobs.log(job.id) for job in project.jobs.list()],
+        lambda project: project.runs.list(),
+        lambda project: project.bags.bagset(),
+        lambda project: project.review.queue("least_sure", limit=5),
+        lambda project: project.review.tag_suggestions(1),
+        lambda project: project.edits.undo(),
+        lambda project: project.edits.tag(1, 1),
+        lambda project: project.edits.apply_once("a screen", 1, {"act": "tag", "bag": 2, "class": 3, "value": 1}),
+        lambda project: project.edits.history(),
+        lambda project: project.exports.rows("all"),
     ):
         attempt(act)
-    return said
+    return messages
 
 
 def run_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> set[int]:
-    """Return the exit codes of the commands that look into a project."""
+    """Return the exit codes of the commands that read a project."""
     table = folder.parent / "tags.csv"
     table.write_text("file,tags\nclip 0.wav,Wren\n")
     codes = set()
@@ -154,22 +154,22 @@ _DAMAGES = (
 @pytest.mark.slow
 def test_damage_of_any_kind_ends_in_a_sentence(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(16)
-    content = (whole / "project.db").read_bytes()
-    n_said = 0
+    content = (complete / "project.db").read_bytes()
+    n_reported = 0
     for number in range(_FUZZED):
         damage = _DAMAGES[number % len(_DAMAGES)]
         folder = tmp_path / f"{number} {damage.__name__}" / "project"
-        shutil.copytree(whole, folder)
+        shutil.copytree(complete, folder)
         (folder / "project.db").write_bytes(damage(bytearray(content), rng))
         if number % 5 == 0:
             (folder / "project.db-wal").write_bytes(rng.bytes(5000))
-        n_said += bool(use(folder))
+        n_reported += bool(use(folder))
         assert run_commands(folder, capsys) <= {0, 1, 3}
-    assert n_said > _FUZZED / 2
+    assert n_reported > _FUZZED / 2
 
 
 @pytest.mark.parametrize("n_pages", range(0, 20, 3))
-def test_a_database_cut_at_a_page_is_told(copy: Path, n_pages: int) -> None:
+def test_a_truncated_database_is_reported(copy: Path, n_pages: int) -> None:
     content = (copy / "project.db").read_bytes()
     assert len(content) > 20 * _PAGE
     (copy / "project.db").write_bytes(content[: n_pages * _PAGE])
@@ -178,7 +178,7 @@ def test_a_database_cut_at_a_page_is_told(copy: Path, n_pages: int) -> None:
         raise BagtagError(problems[0].sentence)
 
 
-def test_tables_whose_description_is_no_text_are_told(copy: Path) -> None:
+def test_tables_whose_description_is_not_text_are_reported(copy: Path) -> None:
     content = (copy / "project.db").read_bytes()
     scratched = content.replace(b"reason TEXT NOT NULL", b"r\xffason TEXT NOT NULL")
     assert scratched != content

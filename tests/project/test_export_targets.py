@@ -1,4 +1,4 @@
-"""An export writes where the user chose, and over nothing but its own unchanged former export."""
+"""An export writes where the user chose, and replaces only its own unchanged former export."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from sqlalchemy import insert, update
 from miml_core import installation
 from miml_core.errors import BagtagError
 from miml_core.exchange import FORMATS
-from miml_core.project import Job, Project, jobs, launch, worker
+from miml_core.project import Job, Project
+from miml_core.project.db.schema import bags
+from miml_core.project.db.schema import jobs as jobs_table
 from miml_core.project.errors import Cancelled
-from miml_core.project.export_targets import check_export_target
-from miml_core.project.job_context import JobContext
-from miml_core.project.schema import bags
-from miml_core.project.schema import jobs as jobs_table
-from miml_core.project.tasks import writing
+from miml_core.project.jobs import launch, worker
+from miml_core.project.jobs import queue as job_queue
+from miml_core.project.jobs.context import JobContext
+from miml_core.project.jobs.export_targets import check_export_target
+from miml_core.project.jobs.tasks import writing
 from tests.browser.projects import picture_project
 from tests.project.conftest import add_bags
 
 
 @pytest.fixture(autouse=True)
 def work_here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """State of its own, and workers that do their job at once, in this process."""
+    """Use a state of its own, and run jobs at once in this process."""
     monkeypatch.setenv("BAGTAG_STATE", str(tmp_path_factory.mktemp("state")))
 
     def start_worker(folder: Path, job_id: int) -> int:
@@ -43,11 +45,11 @@ def work_here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 def export(project: Project, path: Path | str, format: str = "csv", **params: Any) -> Job:
-    return project.start_job("export", {"format": format, "path": str(path), "what": "all", **params})
+    return project.jobs.start("export", {"format": format, "path": str(path), "what": "all", **params})
 
 
 def insert_job(project: Project, **values: Any) -> int:
-    """A row that somebody else may have put into the database."""
+    """Insert a row that somebody else may have written into the database."""
     row = {"kind": "export", "lane": "export", "message": "", "created_at": 0.0, "annotator": "", "params": {}}
     row |= values
     row["params"] = json.dumps(row["params"])
@@ -58,17 +60,17 @@ def insert_job(project: Project, **values: Any) -> int:
 
 
 def assert_refused(project: Project, params: dict[str, Any]) -> None:
-    """A job with these parameters is not run again, or fails with a sentence."""
+    """Assert that a job with these parameters is not restarted, or fails with a sentence."""
     job_id = insert_job(project, state="failed", params=params)
     try:
-        job = project.restart_job(job_id)
+        job = project.jobs.restart(job_id)
     except BagtagError:
         return
     assert job.state == "failed" and "unexpected" not in job.message
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """All files below a folder but those of the database, which changes with every job, and the workers' output."""
+    """Return all files below a folder, without the database and the workers' output, which change with every job."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.startswith("project.db") and path.parent.name != "logs":
@@ -78,7 +80,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def there(small: Project, tmp_path: Path) -> Iterator[Path]:
-    """A folder of the user's beside the project."""
+    """Return a folder of the user beside the project."""
     folder = tmp_path / "tables"
     folder.mkdir()
     yield folder
@@ -134,7 +136,7 @@ def test_the_project_and_its_media_are_never_a_target(small: Project, tmp_path: 
             export(small, tmp_path / target, "raven")
     assert contents(tmp_path) == before
     assert installation.allowed_folders(small.folder, "export") == [], "what was refused was not chosen"
-    assert small.jobs() == [] and small.check() == []
+    assert small.jobs.list() == [] and small.check() == []
 
 
 def test_only_an_unchanged_export_is_replaced(small: Project, there: Path) -> None:
@@ -145,7 +147,7 @@ def test_only_an_unchanged_export_is_replaced(small: Project, there: Path) -> No
 
     assert export(small, there / "calls.csv").state == "done"
     first = (there / "calls.csv").read_bytes()
-    small.correct(1, 2)
+    small.edits.set_label(1, 2)
     os.link(there / "calls.csv", there / "kept.csv")
     assert export(small, there / "calls.csv").state == "done"
     assert b"Robin" in (there / "calls.csv").read_bytes()
@@ -170,7 +172,7 @@ def test_many_files_are_written_all_or_none(small: Project, there: Path, target:
     assert export(small, there / target, "raven").state == "done"
     before = contents(there)
     assert len(before) == (1 if target.endswith("zip") else 2)
-    small.correct([1, 6], 2)
+    small.edits.set_label([1, 6], 2)
     last = there / target if target.endswith("zip") else there / target / "media" / "clip 1.wav.selections.txt"
     with last.open("ab") as file:
         file.write(b"by hand")
@@ -200,7 +202,7 @@ def test_files_put_in_place_are_taken_back_when_a_later_one_fails(small: Project
         if calls.count(second) == 2:
             raise BagtagError("it appeared")
 
-    rows = small.export_rows("all")
+    rows = small.exports.rows("all")
     with pytest.raises(BagtagError, match="it appeared"):
         FORMATS["raven"].write(rows, there / "raven", check=check)
     assert calls.count(first) == 2 and contents(there) == before
@@ -214,7 +216,7 @@ def test_a_file_that_appears_in_the_last_moment_stays(small: Project, there: Pat
             checked.append(path)
 
     checked: list[Path] = []
-    rows = small.export_rows("all")
+    rows = small.exports.rows("all")
     link = os.link
 
     def link_late(source: Any, target: Any, **options: Any) -> None:
@@ -240,7 +242,7 @@ def test_a_folder_that_became_a_link_is_not_followed(small: Project, there: Path
 
 
 def test_jobs_of_a_foreign_database_write_nowhere(small: Project, tmp_path: Path) -> None:
-    """Neither a row that waits nor one that is run again makes a folder a chosen one."""
+    """Neither a queued row nor a restarted one makes a folder a chosen one."""
     (tmp_path / "victim").mkdir()
     (small.folder / "exports").symlink_to(tmp_path / "victim")
     targets = [tmp_path / "victim" / "x.csv", small.folder / "exports" / "x.csv", "x.csv", None, ["x.csv"], 5]
@@ -264,7 +266,7 @@ def test_an_export_that_was_asked_for_here_can_be_run_again(small: Project, ther
     with small.store.write() as connection:
         connection.execute(update(jobs_table).where(jobs_table.c.id == job.id).values(state="failed"))
     (there / "calls.csv").unlink()
-    assert small.restart_job(job.id).state == "done" and (there / "calls.csv").is_file()
+    assert small.jobs.restart(job.id).state == "done" and (there / "calls.csv").is_file()
 
 
 def test_the_place_of_a_missing_picture_stays_free(tmp_path: Path) -> None:
@@ -276,7 +278,7 @@ def test_the_place_of_a_missing_picture_stays_free(tmp_path: Path) -> None:
             row = (str(made.with_name(made.name.upper())), "x")
             connection.exec_driver_sql("INSERT INTO media (path, size, fingerprint, missing) VALUES (?, 1, ?, 1)", row)
         job = export(pictures, tmp_path / "maps", "label-maps")
-        assert job.state == "failed" and "place of a media file" in job.message and not made.exists()
+        assert job.state == "failed" and "path of a media file" in job.message and not made.exists()
 
 
 def test_own_label_maps_are_not_imported_as_pictures(tmp_path: Path) -> None:
@@ -284,12 +286,12 @@ def test_own_label_maps_are_not_imported_as_pictures(tmp_path: Path) -> None:
         export(pictures, tmp_path / "meadow" / "maps", "label-maps")
         Image.open(tmp_path / "meadow" / "meadow_1.png").save(tmp_path / "meadow" / "maps" / "photo.png")
     with Project.create(tmp_path / "new", kind="picture") as new:
-        job = new.start_job("import", {"paths": [str(tmp_path / "meadow")]})
+        job = new.jobs.start("import", {"paths": [str(tmp_path / "meadow")]})
         assert job.state == "done" and job.result["files"] == 3 and job.result["exports"] == 4
         assert "4 pictures were left out because an export of Bagtag wrote them" in job.message
-        assert not [each.path for each in new.media() if "labels" in each.path or "segments" in each.path]
+        assert not [each.path for each in new.media.list() if "labels" in each.path or "segments" in each.path]
     with Project.create(tmp_path / "empty", kind="picture") as empty:
-        job = empty.start_job("import", {"paths": [str(tmp_path / "meadow" / "maps" / "labels")]})
+        job = empty.jobs.start("import", {"paths": [str(tmp_path / "meadow" / "maps" / "labels")]})
         assert job.state == "failed" and "2 pictures were left out" in job.message
 
 
@@ -297,7 +299,7 @@ def test_own_label_maps_are_not_imported_as_pictures(tmp_path: Path) -> None:
 def test_an_export_waits_until_segments_are_detected(
     small: Project, there: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    monkeypatch.setattr(jobs, "look_after", lambda store: None)
+    monkeypatch.setattr(job_queue, "update_jobs", lambda store: None)
     busy = insert_job(small, kind="segment", lane="files", state=state, heartbeat=time.time())
     installation.record_job(small.folder, busy, "segment", {})
     params = {"format": "csv", "path": str(there / "calls.csv"), "what": "all"}
@@ -319,14 +321,14 @@ def test_an_export_waits_until_segments_are_detected(
     assert not (there / "calls.csv").exists()
     with small.store.write() as connection:
         connection.execute(update(bags).where(bags.c.id == 2).values(segment_key="of earlier settings"))
-        jobs.finish(connection, busy, "failed", "it failed")
+        job_queue.finish(connection, busy, "failed", "it failed")
     task.join(60)
     assert results[0]["rows"] == 10 and results[0]["missing"] == 1
-    assert "segments of 1 bag are missing or of earlier settings" in results[0]["message"]
+    assert "segments of 1 bag are missing or out of date" in results[0]["message"]
 
 
 def test_an_export_that_waits_can_be_cancelled(small: Project, there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "look_after", lambda store: None)
+    monkeypatch.setattr(job_queue, "update_jobs", lambda store: None)
     insert_job(small, kind="features", lane="files", state="running", heartbeat=time.time())
     params = {"format": "csv", "path": str(there / "calls.csv"), "what": "all"}
     context = JobContext(small.store, insert_job(small, state="running", cancel=True, params=params))
@@ -361,10 +363,10 @@ def test_exports_made_are_only_files_this_installation_wrote(small: Project, the
     (there / "raven").mkdir()
     (there / "raven" / "diary.txt").write_text("mine")
     export(small, there / "raven", "raven")
-    ours, *foreign = small.exports_made(limit=20)
+    ours, *foreign = small.exports.list(limit=20)
     assert [Path(file).name for file in ours.files] == ["clip 0.wav.selections.txt", "clip 1.wav.selections.txt"]
     assert ours.size == sum(Path(file).stat().st_size for file in ours.files) and ours.is_there()
     assert all(one.files == () and not one.is_there() for one in foreign)
     shutil.copytree(small.folder, tmp_path / "copy")
     with Project.open(tmp_path / "copy") as copy:
-        assert all(one.files == () for one in copy.exports_made(limit=20))
+        assert all(one.files == () for one in copy.exports.list(limit=20))

@@ -12,15 +12,16 @@ import pytest
 from sqlalchemy import inspect, text
 
 from miml_core.errors import BagtagError
-from miml_core.project import Project, ProjectTooNew, migrate
-from miml_core.project.schema import metadata
+from miml_core.project import Project, ProjectTooNew
+from miml_core.project.db import migrate
+from miml_core.project.db.schema import metadata
 from tests.project import processes
 
 
 def test_what_is_no_project_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BagtagError, match="no folder"):
         Project.open(tmp_path / "nowhere")
-    with pytest.raises(BagtagError, match=r"holds no project\.db"):
+    with pytest.raises(BagtagError, match=r"has no project\.db"):
         Project.open(tmp_path)
     (tmp_path / "a file").write_text("x")
     with pytest.raises(BagtagError, match="no folder"):
@@ -45,7 +46,7 @@ def test_a_database_of_something_else_is_no_project(tmp_path: Path) -> None:
         Project.open(tmp_path)
 
 
-def test_a_damaged_project_never_answers_with_a_trace(small: Project, tmp_path: Path) -> None:
+def test_a_damaged_project_never_raises_a_traceback(small: Project, tmp_path: Path) -> None:
     small.close()
     whole = (small.folder / "project.db").read_bytes()
     rng = np.random.default_rng(5)
@@ -65,12 +66,12 @@ def test_a_damaged_project_never_answers_with_a_trace(small: Project, tmp_path: 
 
 
 def _use(folder: Path) -> None:
-    """Anything may be missing, but only sentences are raised."""
+    """Use a project of which anything may be missing; only `BagtagError` may be raised."""
     try:
         with Project.open(folder) as project:
             project.check()
-            project.list_bags()
-            project.tag(1, 1)
+            project.bags.list()
+            project.edits.tag(1, 1)
     except BagtagError:
         pass
 
@@ -81,9 +82,9 @@ _ODD_NAMES = ("it's", 'a "b" c', "new\nline", "🦉", "a;b?c=d&e#f%20", "  space
 @pytest.mark.parametrize("name", _ODD_NAMES)
 def test_any_folder_name_will_do(tmp_path: Path, name: str) -> None:
     with Project.create(tmp_path / name) as project:
-        project.add_class("Wren")
+        project.edits.add_class("Wren")
     with Project.open(tmp_path / name) as project:
-        assert [one.name for one in project.classes()] == ["Wren"]
+        assert [one.name for one in project.classes.list()] == ["Wren"]
         assert project.name == name
 
 
@@ -95,7 +96,7 @@ def test_a_project_is_not_made_twice(project: Project) -> None:
     assert not (project.folder / "inside" / "project.db.new").exists()
 
 
-def test_a_read_only_project_says_so(small: Project, tmp_path: Path) -> None:
+def test_a_read_only_project_is_reported(small: Project, tmp_path: Path) -> None:
     small.close()
     folder = tmp_path / "read only"
     shutil.copytree(small.folder, folder)
@@ -106,9 +107,9 @@ def test_a_read_only_project_says_so(small: Project, tmp_path: Path) -> None:
     ours, theirs = processes.pipe()
     processes.start(processes.open_as_nobody, str(folder), theirs)
     theirs.close()
-    answer = ours.recv()
+    message = ours.recv()
     folder.chmod(0o755)
-    assert "read-only" in answer
+    assert "read-only" in message
 
 
 def test_a_newer_project_is_refused_politely_and_left_alone(project: Project) -> None:
@@ -122,7 +123,7 @@ def test_a_newer_project_is_refused_politely_and_left_alone(project: Project) ->
 def test_an_older_project_is_brought_up_to_date_after_a_backup(
     small: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     small.close()
     scripts = tmp_path / "migrations"
     shutil.copytree(migrate.SCRIPTS, scripts)
@@ -134,7 +135,7 @@ def test_an_older_project_is_brought_up_to_date_after_a_backup(
     monkeypatch.setattr(migrate, "SCRIPTS", scripts)
     monkeypatch.setattr(migrate, "LATEST", "0002")
     with Project.open(small.folder) as project:
-        assert project.bag(1).tags == {1: 1}
+        assert project.bags.get(1).tags == {1: 1}
         with project.store.read() as connection:
             assert connection.execute(text("SELECT DISTINCT weather FROM bags")).scalars().all() == ["fine"]
             assert migrate.version(connection) == "0002"
@@ -162,7 +163,7 @@ def test_a_migration_that_fails_changes_nothing(
         with pytest.raises(RuntimeError):
             Project.open(small.folder)
     with Project.open(small.folder) as project:
-        assert project.bag(1).tags == {}
+        assert project.bags.get(1).tags == {}
 
 
 def test_the_migrations_make_the_tables_of_the_schema(project: Project) -> None:
@@ -186,7 +187,7 @@ def test_the_cache_may_be_deleted_at_any_time(project: Project) -> None:
 
 
 def test_a_backup_is_a_project(small: Project, tmp_path: Path) -> None:
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     small.backup(tmp_path / "copy" / "project.db")
     with Project.open(tmp_path / "copy") as copy:
-        assert copy.bag(1).tags == {1: 1}
+        assert copy.bags.get(1).tags == {1: 1}

@@ -1,4 +1,4 @@
-"""Files of somebody else's project: no link leads out of it, and no model file, name or setting does harm."""
+"""Files of somebody else's project: no link out of it is followed, and no model file, name or setting does harm."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from miml_core.models import base, load_model
 from miml_core.models.mimlfast import MIMLFast
 from miml_core.models.ored_lr import ORedLR
 from miml_core.posterior import bag_posterior
-from miml_core.project import Project, launch, runs
-from miml_core.project.own_folders import find_own_folder, own_folder
+from miml_core.project import Project
+from miml_core.project.db.own_folders import find_own_folder, own_folder
+from miml_core.project.jobs import launch
+from miml_core.project.learning import training_runs
 from miml_core.segments.learned import LearnedSegmenter
 from tests.project.foreign import add_job
 
@@ -31,7 +33,7 @@ BAGS = BagSet([[0.0], [1.0], [0.2], [0.9]], [0, 2, 4], [[1, -1], [-1, 1]], ["a",
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder of a person, with a file in it."""
+    """Return a folder of the user with a file in it."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "startup").write_text("mine")
@@ -49,14 +51,14 @@ def test_the_output_of_a_worker_does_not_go_through_a_link(project: Project, out
     logs = project.folder / "logs"
     logs.mkdir()
     (logs / "job-1.txt").symlink_to(outside / "startup")
-    job = project.wait_job(project.start_job("features").id, timeout=60)
+    job = project.jobs.wait(project.jobs.start("features").id, timeout=60)
     assert job.state == "done" and not (logs / "job-1.txt").is_symlink()
     assert contents(outside) == {"startup": "mine"}
 
 
 def test_a_job_does_not_start_when_the_folder_of_logs_is_a_link(project: Project, outside: Path) -> None:
     (project.folder / "logs").symlink_to(outside)
-    job = project.wait_job(project.start_job("features").id, timeout=60)
+    job = project.jobs.wait(project.jobs.start("features").id, timeout=60)
     assert job.state == "failed" and "is a link" in job.message
     assert contents(outside) == {"startup": "mine"}
 
@@ -65,7 +67,7 @@ def test_the_log_of_a_foreign_job_is_not_read_through_a_link(project: Project, o
     theirs = add_job(project, "features", {}, state="dead")
     (project.folder / "logs").mkdir()
     (project.folder / "logs" / f"job-{theirs}.txt").symlink_to(outside / "startup")
-    assert project.job_log(theirs) == []
+    assert project.jobs.log(theirs) == []
     assert launch.last_output(project.folder, theirs) == []
 
 
@@ -79,7 +81,7 @@ def test_folders_that_are_links_are_not_written_to(project: Project, outside: Pa
         own_folder(project.folder, "runs", "1")
     assert find_own_folder(project.folder, "runs", "1") is None
     for name in ("..", "a/b", "a\\b", "", "c:"):
-        with pytest.raises(BagtagError, match="no name"):
+        with pytest.raises(BagtagError, match="not a name"):
             own_folder(project.folder, name)
     assert contents(outside) == {"startup": "mine"}
 
@@ -101,10 +103,10 @@ def test_repairing_clears_nothing_behind_a_link(predicted: Project, outside: Pat
     before = contents(outside)
     predicted.check(repair=True)
     with pytest.raises(BagtagError, match="missing"):
-        predicted.load_model(1)
+        predicted.runs.load_model(1)
     with predicted.store.write() as connection:
-        runs.settings.put(connection, "current_run", None)
-    runs.remove(predicted.store, 1)
+        training_runs.settings.put(connection, "current_run", None)
+    training_runs.remove(predicted.store, 1)
     assert contents(outside) == before
 
 
@@ -112,7 +114,7 @@ def test_repairing_clears_nothing_behind_a_link(predicted: Project, outside: Pat
 
 
 def crafted(path: Path, header: dict[str, Any] | None = None, **arrays: np.ndarray) -> Path:
-    """A model file like a saved one, with parts of it replaced."""
+    """Return a model file like a saved one, with parts of it replaced."""
     ORedLR(alpha=1.0).fit(BAGS).save(path)
     with np.load(path) as file:
         kept = {name: file[name] for name in file.files}
@@ -219,7 +221,7 @@ def test_settings_that_make_no_sense_are_refused_in_a_sentence(project: Project,
     used = project.settings.to_dict()
     with project.store.write() as connection:
         merged = {key: {**used[key], **value} if value else value for key, value in changed.items()}
-        runs.settings.put(connection, "settings", {**used, **merged})
+        training_runs.settings.put(connection, "settings", {**used, **merged})
     with pytest.raises(BagtagError):
         _ = project.settings
 

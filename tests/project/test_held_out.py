@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.bags import BagSet
 from miml_core.models import MODELS
 from miml_core.models.base import Model
-from miml_core.project import held_out
+from miml_core.project.learning import held_out
 
 
 def made_up(n_bags: int, seed: int = 0, sense: float = 3.0) -> BagSet:
-    """Bags of three segments of three classes; `sense` is how far the classes lie apart."""
+    """Return bags of three segments of three classes; `sense` is the distance between the classes."""
     rng = np.random.default_rng(seed)
     true = rng.integers(3, size=(n_bags, 3))
     tags = np.where((true[:, :, None] == np.arange(3)).any(axis=1), 1, -1)
@@ -30,7 +30,7 @@ def never(step: int, of: int, info: Any) -> bool:
 
 
 class Witness(Model):
-    """Remembers the rows it learnt from, and is asked about others only."""
+    """A model that checks that it only predicts rows it has not learnt from."""
 
     name: ClassVar[str] = "witness"
     learnt: ClassVar[list[set[float]]] = []
@@ -85,7 +85,7 @@ def test_the_likelihood_is_that_of_all_labellings() -> None:
     model = MODELS["ored-lr"](alpha=1.0).fit(made_up(30))
     p = np.column_stack([model.predict_proba(bags.X), np.zeros(6)]) * 0.98 + 0.02 / 4
     leak = 0.01
-    for bag, told in enumerate(held_out.tag_log_likelihood(model, bags)):
+    for bag, computed in enumerate(held_out.tag_log_likelihood(model, bags)):
         rows, present = p[3 * bag : 3 * bag + 3], set(np.flatnonzero(bags.tags[bag] > 0))
         total = 0.0
         for labels in product(range(4), repeat=3):
@@ -93,7 +93,7 @@ def test_the_likelihood_is_that_of_all_labellings() -> None:
             if shown <= present:
                 # a tag with a segment may have leaked or not; one without must have
                 total += np.prod(rows[np.arange(3), labels]) * leak ** len(present - shown)
-        assert told == pytest.approx(np.log(total))
+        assert computed == pytest.approx(np.log(total))
 
 
 def test_too_few_bags_give_no_score_and_stopping_is_heard() -> None:

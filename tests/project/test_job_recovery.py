@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from miml_core import installation
-from miml_core.project import Project, job_context, jobs, launch
+from miml_core.project import Project
+from miml_core.project.jobs import context, launch
+from miml_core.project.jobs import queue as job_queue
 from tests.project.job_stages import N_FILES, PARAMS, Forked, copy_stage, do, outcome
 
 
@@ -35,18 +37,18 @@ def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, 
     (stages / "out.csv").unlink(missing_ok=True)
     forked.hold_at = 0 if kind == "predict" else 1
     with Project.open(copy_stage(stages, kind, "killed")) as project:
-        runs_before = [run.id for run in project.runs() if run.current]
-        job = project.start_job(kind, params)
+        runs_before = [run.id for run in project.runs.list() if run.current]
+        job = project.jobs.start(kind, params)
         os.kill(forked.wait_for_step(forked.hold_at), signal.SIGKILL)
         forked.started[-1][0].join()
     forked.hold_at = None
     with Project.open(stages / f"{kind} killed") as project:
-        dead = project.job(job.id)
+        dead = project.jobs.get(job.id)
         assert dead.state == "dead" and "died" in dead.message
-        assert [run.id for run in project.runs() if run.current] == runs_before
-        assert not [run for run in project.runs() if run.state == "training"]
+        assert [run.id for run in project.runs.list() if run.current] == runs_before
+        assert not [run for run in project.runs.list() if run.state == "training"]
         assert not [problem for problem in project.check() if problem.kind not in ("leftover", "queue")]
-        again = project.wait_job(project.restart_job(job.id).id, timeout=120)
+        again = project.jobs.wait(project.jobs.restart(job.id).id, timeout=120)
         assert again.state == "done", again.message
         assert outcome(project) == expected
         assert not [problem for problem in project.check() if problem.kind != "leftover"]
@@ -61,16 +63,16 @@ def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, 
 def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked, stage: str, params: dict[str, Any]) -> None:
     with Project.open(copy_stage(stages, stage, f"interrupted {params}")) as project:
         forked.hold_at = 4
-        job = project.start_job("segment", {"processes": 1, **params})
+        job = project.jobs.start("segment", {"processes": 1, **params})
         forked.wait_for_step(4)
-        project.cancel_job(job.id)
-        assert project.wait_job(job.id, timeout=60).state == "cancelled"
+        project.jobs.cancel(job.id)
+        assert project.jobs.wait(job.id, timeout=60).state == "cancelled"
         forked.hold_at = None
         assert project.progress().n_segmented == 4
-        stored = {bag.name: bag.revision for bag in project.list_bags().bags if bag.segmented}
-        assert project.wait_job(project.restart_job(job.id).id, timeout=60).state == "done"
+        stored = {bag.name: bag.revision for bag in project.bags.list().bags if bag.segmented}
+        assert project.jobs.wait(project.jobs.restart(job.id).id, timeout=60).state == "done"
         assert project.progress().n_segmented == N_FILES
-        for bag in project.list_bags().bags:
+        for bag in project.bags.list().bags:
             assert bag.name not in stored or bag.revision == stored[bag.name], "what was done is not done twice"
 
 
@@ -80,32 +82,32 @@ def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked, stage: st
 def test_cancelling_ends_work_that_listens_and_work_that_does_not(
     stages: Path, forked: Forked, kind: str, stubborn: bool
 ) -> None:
-    assert job_context._BEAT_SECONDS + job_context._GRACE_SECONDS <= 2.0
+    assert context._BEAT_SECONDS + context._GRACE_SECONDS <= 2.0
     forked.hold_at, forked.stubborn = 0, stubborn
     (stages / "out.csv").unlink(missing_ok=True)
     with Project.open(copy_stage(stages, kind, f"cancelled {stubborn}")) as project:
-        job = project.start_job(kind, PARAMS[kind](stages))  # type: ignore[arg-type]
+        job = project.jobs.start(kind, PARAMS[kind](stages))  # type: ignore[arg-type]
         pid = forked.wait_for_step(0)
-        project.cancel_job(job.id)
-        assert project.wait_job(job.id, timeout=60).state == "cancelled"
+        project.jobs.cancel(job.id)
+        assert project.jobs.wait(job.id, timeout=60).state == "cancelled"
         forked.started[-1][0].join(60)
         assert not is_alive(pid)
-        assert not [run for run in project.runs() if run.state == "training"]
+        assert not [run for run in project.runs.list() if run.state == "training"]
         assert project.check() == []
 
 
 def test_a_job_cancelled_while_its_worker_is_loaded_never_starts(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from miml_core.project import worker
+    from miml_core.project.jobs import worker
 
     monkeypatch.setattr(launch, "start_worker", lambda folder, job_id: os.getpid())
-    job = project.start_job("train")
+    job = project.jobs.start("train")
     assert job.state == "running"
-    assert project.cancel_job(job.id).state == "cancelled"
-    assert project.start_job("train").state == "running", "the lane is free at once"
+    assert project.jobs.cancel(job.id).state == "cancelled"
+    assert project.jobs.start("train").state == "running", "the lane is free at once"
     assert worker.main(str(project.folder), job.id) == 0
-    assert project.job(job.id).message == "cancelled before it started"
+    assert project.jobs.get(job.id).message == "cancelled before it started"
 
 
 class Clock:
@@ -120,7 +122,7 @@ class Clock:
         end = self.now + seconds
         while self.now < end:
             self.now += 4.0
-            project.jobs()
+            project.jobs.list()
 
 
 def test_a_worker_on_another_computer_is_judged_by_whether_its_heartbeat_changes(
@@ -134,18 +136,18 @@ def test_a_worker_on_another_computer_is_judged_by_whether_its_heartbeat_changes
         )
     clock = Clock(monkeypatch)
     clock.watch(project, 12)
-    assert project.job(1).state == "running", "its clock may be years behind ours"
+    assert project.jobs.get(1).state == "running", "its clock may be years behind ours"
     with project.store.write() as connection:
         connection.exec_driver_sql("UPDATE jobs SET heartbeat = 0.5")
     clock.watch(project, 12)
-    assert project.job(1).state == "running", "it changed, whichever way"
+    assert project.jobs.get(1).state == "running", "it changed, whichever way"
     clock.now += 3600.0
-    assert project.job(1).state == "running", "this computer may have slept: nobody looked for an hour"
+    assert project.jobs.get(1).state == "running", "this computer may have slept: nobody looked for an hour"
     clock.watch(project, 24)
-    stopped = project.job(1)
+    stopped = project.jobs.get(1)
     assert stopped.state == "stopped" and not stopped.active
     with project.store.read() as connection:
-        assert jobs.row(connection, 1).state == "running", "the other computer may be asleep, and go on"
+        assert job_queue.row(connection, 1).state == "running", "the other computer may be asleep, and go on"
 
 
 @pytest.mark.slow
@@ -154,7 +156,7 @@ def test_a_computer_that_slept_for_hours_keeps_its_running_job(
 ) -> None:
     with Project.open(copy_stage(stages, "segment", "asleep")) as project:
         forked.hold_at = 1
-        job = project.start_job("segment", {"processes": 1})
+        job = project.jobs.start("segment", {"processes": 1})
         pid = forked.wait_for_step(1)
         now = time.time
         monkeypatch.setattr(time, "time", lambda: now() + 9 * 3600)
@@ -163,23 +165,23 @@ def test_a_computer_that_slept_for_hours_keeps_its_running_job(
             connection.exec_driver_sql("UPDATE jobs SET heartbeat = heartbeat - 32400")
         clock = Clock(monkeypatch)
         clock.watch(project, 1200)
-        assert project.job(job.id).state == "running"
+        assert project.jobs.get(job.id).state == "running"
         os.kill(pid, signal.SIGCONT)
-        project.cancel_job(job.id)
+        project.jobs.cancel(job.id)
         monkeypatch.undo()
-        assert project.wait_job(job.id, timeout=60).state == "cancelled"
+        assert project.jobs.wait(job.id, timeout=60).state == "cancelled"
 
 
 @pytest.mark.slow
 def test_a_process_that_got_the_number_of_a_dead_worker_is_not_taken_for_it(stages: Path, forked: Forked) -> None:
     with Project.open(copy_stage(stages, "segment", "reused")) as project:
         forked.hold_at = 1
-        job = project.start_job("segment", {"processes": 1})
+        job = project.jobs.start("segment", {"processes": 1})
         forked.wait_for_step(1)
         worker = installation.own_jobs(project.folder)[job.id].worker
         assert worker is not None and launch.is_alive(worker)
         installation.record_worker(project.folder, job.id, replace(worker, started=worker.started - 60))
-        assert project.job(job.id).state == "dead"
+        assert project.jobs.get(job.id).state == "dead"
 
 
 @pytest.mark.slow
@@ -188,13 +190,13 @@ def test_a_worker_that_hangs_is_ended_when_a_person_cancels_it(
 ) -> None:
     with Project.open(copy_stage(stages, "segment", "hanging")) as project:
         forked.hold_at = 1
-        job = project.start_job("segment", {"processes": 1})
+        job = project.jobs.start("segment", {"processes": 1})
         pid = forked.wait_for_step(1)
         _hold(project, pid)
-        project.cancel_job(job.id)
+        project.jobs.cancel(job.id)
         clock = Clock(monkeypatch)
         clock.watch(project, 40)
-        assert project.job(job.id).state == "cancelled"
+        assert project.jobs.get(job.id).state == "cancelled"
         forked.started[-1][0].join()
         assert not is_alive(pid)
 

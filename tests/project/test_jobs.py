@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from miml_core.errors import BagtagError
-from miml_core.project import Project, jobs
+from miml_core.project import Project
 from miml_core.project.errors import NotSaved
+from miml_core.project.jobs import queue as job_queue
 from tests.project.job_stages import Forked, copy_stage, do
 from tests.project.sounds import write_recordings
 
@@ -22,7 +23,7 @@ from tests.project.sounds import write_recordings
 def test_parameters_of_an_earlier_version_can_be_trained_again(stages: Path, forked: Forked) -> None:
     with Project.open(copy_stage(stages, "export", "old names")) as project:
         do(project, "train", {"params": {"alpha": 0.01, "max_iterations": 7, "tolerance": 0.1, "seed": 3}})
-        run, model = project.current_run(), project.load_model()
+        run, model = project.runs.current(), project.runs.load_model()
         wanted = {"alpha": 0.01, "max_iter": 7, "tol": 0.1, "random_state": 3}
         assert run is not None and wanted.items() <= run.params.items()
         assert wanted.items() <= model.get_params().items()
@@ -32,21 +33,21 @@ def test_parameters_of_an_earlier_version_can_be_trained_again(stages: Path, for
 def test_one_training_at_a_time_and_other_lanes_need_not_wait(stages: Path, forked: Forked) -> None:
     with Project.open(copy_stage(stages, "export", "busy")) as project:
         forked.hold_at = 0
-        first = project.start_job("train", {"params": {"alpha": 0.01}})
-        second = project.start_job("train", {"params": {"alpha": 0.02}})
-        third = project.start_job("train", {"params": {"alpha": 0.03}})
-        beside = project.start_job("export", {"format": "csv", "path": str(stages / "beside.csv")})
-        states = [project.job(job.id).state for job in (first, second, third, beside)]
+        first = project.jobs.start("train", {"params": {"alpha": 0.01}})
+        second = project.jobs.start("train", {"params": {"alpha": 0.02}})
+        third = project.jobs.start("train", {"params": {"alpha": 0.03}})
+        beside = project.jobs.start("export", {"format": "csv", "path": str(stages / "beside.csv")})
+        states = [project.jobs.get(job.id).state for job in (first, second, third, beside)]
         assert states == ["running", "queued", "queued", "running"]
-        assert project.cancel_job(third.id).state == "cancelled"
+        assert project.jobs.cancel(third.id).state == "cancelled"
         forked.hold_at = None
-        project.cancel_job(first.id)
-        project.cancel_job(beside.id)
-        assert project.wait_job(second.id, timeout=60).state == "done"
-        assert project.job(third.id).started_at is None
-        run = project.current_run()
+        project.jobs.cancel(first.id)
+        project.jobs.cancel(beside.id)
+        assert project.jobs.wait(second.id, timeout=60).state == "done"
+        assert project.jobs.get(third.id).started_at is None
+        run = project.runs.current()
         assert run is not None and run.params["alpha"] == 0.02
-        assert [each.state for each in project.runs()].count("done") == 2
+        assert [each.state for each in project.runs.list()].count("done") == 2
 
 
 @pytest.mark.slow
@@ -58,22 +59,22 @@ def test_a_bad_file_is_listed_and_the_rest_goes_on(stages: Path, forked: Forked)
         (home / "recordings" / "clip_001.wav").unlink()
         (home / "recordings" / "clip_002.wav").write_bytes(b"RIFF")
         job = do(project, "segment", {"processes": 1})
-        failures = {failure.item: failure.reason for failure in project.job_failures(job.id)}
+        failures = {failure.item: failure.reason for failure in project.jobs.failures(job.id)}
         assert set(failures) == {"clip_001.wav", "clip_002.wav"}
         assert job.n_failures == 2
         assert "new folder" in failures["clip_001.wav"]
-        assert [bag.name for bag in project.list_bags(show="error").bags] == ["clip_001.wav", "clip_002.wav"]
-        assert [bag.missing for bag in project.list_bags().bags] == [False, True, False]
-        assert project.bag(1).segmented and project.bag(1).n_segments > 0
+        assert [bag.name for bag in project.bags.list(show="error").bags] == ["clip_001.wav", "clip_002.wav"]
+        assert [bag.missing for bag in project.bags.list().bags] == [False, True, False]
+        assert project.bags.get(1).segmented and project.bags.get(1).n_segments > 0
 
 
-def test_jobs_that_cannot_be_done_say_why(project: Project, forked: Forked) -> None:
+def test_jobs_that_fail_name_the_reason(project: Project, forked: Forked) -> None:
     for kind, params, why in (
         ("train", {}, "nothing to learn from"),
         ("predict", {}, "train one first"),
         ("import", {"paths": ["/nowhere at all"]}, "no file or folder"),
     ):
-        job = project.wait_job(project.start_job(kind, params).id, timeout=60)  # type: ignore[arg-type]
+        job = project.jobs.wait(project.jobs.start(kind, params).id, timeout=60)  # type: ignore[arg-type]
         assert job.state == "failed" and why in job.message
 
 
@@ -89,7 +90,7 @@ def test_jobs_that_cannot_be_done_say_why(project: Project, forked: Forked) -> N
         ("import", {"paths": ["/"], "bag_length": 0.0}, "at least 0.1 s"),
         ("import", {"paths": ["/"], "bag_length": 1.0, "overlap": 1.0}, "shorter than the bag"),
         ("segment", {"processes": 10**9}, "from 1 to 256"),
-        ("segment", {"bags": ["1; DROP TABLE bags"]}, "numbers of bags"),
+        ("segment", {"bags": ["1; DROP TABLE bags"]}, "bag numbers"),
         ("segment", {"scope": "everything"}, "one of stale, unreviewed, all"),
         ("train", {"model": "crystal ball"}, "no model called"),
         ("train", {"seed": -5}, "seed"),
@@ -110,15 +111,15 @@ def test_wrong_parameters_are_refused_when_the_job_is_asked_for(
     project: Project, kind: Any, params: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(BagtagError, match=re.escape(why)):
-        project.start_job(kind, params)
-    assert project.jobs() == []
+        project.jobs.start(kind, params)
+    assert project.jobs.list() == []
 
 
 def test_jobs_are_listed_while_nothing_can_be_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk, or a project that became read-only: what waits cannot be started, but the list is there."""
+    """A full disk, or a project that became read-only: queued jobs cannot be started, but they are listed."""
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "_launch", lambda store, job_id: None)
-        job = project.start_job("features")
+        patch.setattr(job_queue, "_launch", lambda store, job_id: None)
+        job = project.jobs.start("features")
 
     @contextmanager
     def refused() -> Iterator[Any]:
@@ -127,22 +128,22 @@ def test_jobs_are_listed_while_nothing_can_be_written(project: Project, monkeypa
 
     with monkeypatch.context() as patch:
         patch.setattr(project.store, "write", refused)
-        assert [found.id for found in project.jobs(active=True)] == [job.id]
-        assert project.job(job.id).state == "queued"
-        assert project.stopped_jobs() == []
+        assert [found.id for found in project.jobs.list(active=True)] == [job.id]
+        assert project.jobs.get(job.id).state == "queued"
+        assert project.jobs.list_stopped() == []
 
 
 @pytest.mark.slow
 def test_a_real_worker_is_detached_leaves_no_zombie_and_its_output_never_blocks(stages: Path) -> None:
     folder = copy_stage(stages, "segment", "detached")
     with Project.open(folder) as project:
-        job = project.start_job("segment", {"processes": 2})
+        job = project.jobs.start("segment", {"processes": 2})
         pid = _pid(project, job.id)
         assert os.getsid(pid) == pid, "it has a session of its own: closing the terminal does not end it"
-        assert project.wait_job(job.id, timeout=120).state == "done"
+        assert project.jobs.wait(job.id, timeout=120).state == "done"
         deadline = time.monotonic() + 10
         while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-            jobs.look_after(project.store)
+            job_queue.update_jobs(project.store)
             time.sleep(0.05)
         assert not Path(f"/proc/{pid}").exists()
         assert (folder / "logs" / f"job-{job.id}.txt").is_file()
@@ -150,4 +151,4 @@ def test_a_real_worker_is_detached_leaves_no_zombie_and_its_output_never_blocks(
 
 def _pid(project: Project, job_id: int) -> int:
     with project.store.read() as connection:
-        return int(jobs.row(connection, job_id).pid)
+        return int(job_queue.row(connection, job_id).pid)

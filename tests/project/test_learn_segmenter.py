@@ -1,4 +1,4 @@
-"""The project learns from edits how to find segments."""
+"""A segmenter is trained on the edits of a project."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from typing import Any
 import pytest
 
 from miml_core.bags import BACKGROUND
-from miml_core.project import Job, Project, jobs, segmenter_lessons, worker
-from miml_core.project.rows import Segment
+from miml_core.project import Job, Project
+from miml_core.project.jobs import queue as job_queue
+from miml_core.project.jobs import worker
+from miml_core.project.queries import segmenter_lessons
+from miml_core.project.records import Segment
 from tests.project.conftest import add_bags, ring
 from tests.project.sounds import write_recordings
 
 
 @pytest.fixture(autouse=True)
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miml_core.project.jobs._launch", lambda store, job_id: None)
+    monkeypatch.setattr("miml_core.project.jobs.queue._launch", lambda store, job_id: None)
 
 
 def do(project: Project, kind: Any, params: dict[str, Any] | None = None) -> Job:
-    """Run a job here, without a process of its own."""
-    job = project.start_job(kind, params)
+    """Run a job in this process."""
+    job = project.jobs.start(kind, params)
     with project.store.write() as connection:
-        assert jobs.claim(connection, job.id)
+        assert job_queue.claim(connection, job.id)
     worker.main(str(project.folder), job.id)
-    return project.job(job.id)
+    return project.jobs.get(job.id)
 
 
 def is_low(segment: Segment) -> bool:
@@ -33,37 +36,39 @@ def is_low(segment: Segment) -> bool:
 
 
 def judge_all(project: Project, bag_ids: list[int]) -> None:
-    """Low sounds are deleted, the others are of the class."""
+    """Delete low sounds, and label the others with the class."""
     for bag_id in bag_ids:
-        for segment in project.segments(bag_id):
+        for segment in project.segments.list(bag_id):
             if is_low(segment):
-                project.delete(segment.id)
+                project.edits.delete(segment.id)
             else:
-                project.correct(segment.id, 1)
+                project.edits.set_label(segment.id, 1)
 
 
 def test_what_counts_as_kept_and_as_deleted(project: Project) -> None:
     (bag,) = add_bags(project, 1, n_segments=9)
-    project.add_class("Wren")
-    assert project.segmenter_lessons() == segmenter_lessons.SegmenterLessons(0, 0)
-    project.correct(1, 1)
-    project.correct(2, BACKGROUND)
-    project.delete(3)
-    project.draw(bag, [ring(9.2, 9.8, 7000, 7900)])
-    assert project.segmenter_lessons() == segmenter_lessons.SegmenterLessons(2, 2)
-    project.merge([4, 5])
-    project.split(6, [(5.4, 0), (5.4, 8000)])
-    assert project.segmenter_lessons() == segmenter_lessons.SegmenterLessons(5, 2), "merged and cut is not deleted"
+    project.edits.add_class("Wren")
+    assert project.segments.segmenter_lessons() == segmenter_lessons.SegmenterLessons(0, 0)
+    project.edits.set_label(1, 1)
+    project.edits.set_label(2, BACKGROUND)
+    project.edits.delete(3)
+    project.edits.draw(bag, [ring(9.2, 9.8, 7000, 7900)])
+    assert project.segments.segmenter_lessons() == segmenter_lessons.SegmenterLessons(2, 2)
+    project.edits.merge([4, 5])
+    project.edits.split(6, [(5.4, 0), (5.4, 8000)])
+    assert project.segments.segmenter_lessons() == segmenter_lessons.SegmenterLessons(5, 2), (
+        "merged and cut is not deleted"
+    )
     with project.store.read() as connection:
         assert segmenter_lessons.by_bag(connection)[bag][2] is False
-    project.correct([7, 8, 9], 1)
+    project.edits.set_label([7, 8, 9], 1)
     with project.store.read() as connection:
         assert segmenter_lessons.by_bag(connection)[bag][2] is True, "now every segment has been judged"
-    assert not project.segmenter_lessons().enough
+    assert not project.segments.segmenter_lessons().enough
 
 
 def test_too_little_is_refused_in_a_sentence(small: Project) -> None:
-    small.correct(1, 1)
+    small.edits.set_label(1, 1)
     job = do(small, "learn-segmenter")
     assert job.state == "failed" and "there are 1 and 0" in job.message
     assert small.settings.learned_segmenter is None
@@ -73,18 +78,18 @@ def test_edits_are_learnt_and_used_for_other_bags(project: Project, tmp_path: Pa
     write_recordings(tmp_path / "sound", 12)
     do(project, "import", {"paths": [str(tmp_path / "sound")]})
     do(project, "segment", {"processes": 1})
-    project.add_class("Wren")
-    *judged, new = project.bag_ids()
+    project.edits.add_class("Wren")
+    *judged, new = project.bags.ids()
     judge_all(project, judged)
-    before, key = project.segments(new), project.settings.segment_key
+    before, key = project.segments.list(new), project.settings.segment_key
     job = do(project, "learn-segmenter")
     assert job.state == "done", job.message
     assert project.settings.learned_segmenter == "segmenters/1.npz"
     assert (project.folder / "segmenters" / "1.npz").is_file()
-    assert project.settings.segment_key != key and not project.bag(new).segmented
-    assert project.segments(new) == before, "nothing stored changes by learning"
+    assert project.settings.segment_key != key and not project.bags.get(new).segmented
+    assert project.segments.list(new) == before, "nothing stored changes by learning"
     do(project, "segment", {"bags": [new]})
-    found = project.segments(new)
+    found = project.segments.list(new)
     assert {segment.origin for segment in found} == {"learned"}
     assert not any(map(is_low, found)) and len(found) >= sum(not is_low(segment) for segment in before)
     assert any(map(is_low, before)), "there was something to learn"
@@ -99,5 +104,5 @@ def test_a_segmenter_that_went_missing_is_named(project: Project, tmp_path: Path
     do(project, "import", {"paths": [str(tmp_path / "sound")]})
     project.set_settings(replace(project.settings, learned_segmenter="segmenters/7.npz"))
     job = do(project, "segment", {"processes": 1})
-    (failure,) = project.job_failures(job.id)
+    (failure,) = project.jobs.failures(job.id)
     assert "no learned segmenter" in failure.reason and "7.npz" in failure.reason

@@ -1,4 +1,4 @@
-"""The library: files known again after moving, lists that search, filter and sort, settings that invalidate."""
+"""The library: files found again after moving, lists that search, filter and sort, settings that invalidate."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import pytest
 import soundfile
 
 from miml_core.errors import BagtagError
-from miml_core.project import CannotUndo, Gone, NeedsConfirmation, Project, media
-from miml_core.project.fingerprint import fingerprint
+from miml_core.project import CannotUndo, Gone, NeedsConfirmation, Project
+from miml_core.project.media import files as media_files
+from miml_core.project.media.fingerprint import fingerprint
 from tests.project.conftest import add_bags, row_of_boxes
 from tests.project.sounds import RATE, write_recordings
 
 
 def names(project: Project, **options: object) -> list[str]:
-    return [bag.name for bag in project.list_bags(**options).bags]  # type: ignore[arg-type]
+    return [bag.name for bag in project.bags.list(**options).bags]  # type: ignore[arg-type]
 
 
 # files
@@ -27,58 +28,58 @@ def test_media_stay_where_they_are_and_move_with_the_project(tmp_path: Path) -> 
     home = tmp_path / "home"
     write_recordings(home / "recordings", 2)
     with Project.create(home / "project") as project:
-        assert len(project.add_media(sorted((home / "recordings").iterdir()))) == 2
-        assert [medium.path for medium in project.media()] == [f"../recordings/clip_00{k}.wav" for k in range(2)]
+        assert len(project.media.add(sorted((home / "recordings").iterdir()))) == 2
+        assert [medium.path for medium in project.media.list()] == [f"../recordings/clip_00{k}.wav" for k in range(2)]
     moved = tmp_path / "moved"
     home.rename(moved)
     with Project.open(moved / "project") as project:
-        assert project.media_path(1) == moved / "recordings" / "clip_000.wav"
-        assert not project.bag(1).missing
+        assert project.media.path(1) == moved / "recordings" / "clip_000.wav"
+        assert not project.bags.get(1).missing
 
 
 def test_moved_files_are_found_again_by_their_content(tmp_path: Path) -> None:
     write_recordings(tmp_path / "old", 3)
     with Project.create(tmp_path / "project") as project:
-        project.add_media(sorted((tmp_path / "old").iterdir()))
+        project.media.add(sorted((tmp_path / "old").iterdir()))
         shutil.move(tmp_path / "old", tmp_path / "new place" / "deep")
         (tmp_path / "new place" / "deep" / "clip_001.wav").rename(tmp_path / "new place" / "renamed.wav")
         (tmp_path / "new place" / "deep" / "clip_002.wav").write_bytes(b"something else")
-        assert [bag.missing for bag in project.list_bags().bags] == [True, True, True]
-        assert project.refresh_missing() == 3
+        assert [bag.missing for bag in project.bags.list().bags] == [True, True, True]
+        assert project.media.refresh_missing() == 3
         assert len(names(project, show="missing")) == 3
         with pytest.raises(BagtagError, match="new folder"):
-            project.media_path(1)
-        assert len(project.relink(tmp_path / "new place")) == 2
-        assert [bag.missing for bag in project.list_bags().bags] == [False, False, True]
+            project.media.path(1)
+        assert len(project.media.relink(tmp_path / "new place")) == 2
+        assert [bag.missing for bag in project.bags.list().bags] == [False, False, True]
         assert names(project, show="missing") == ["clip_002.wav"]
 
 
 def test_importing_a_folder_finds_the_files_that_moved_there(tmp_path: Path) -> None:
     write_recordings(tmp_path / "old", 2)
     with Project.create(tmp_path / "project") as project:
-        project.add_media(sorted((tmp_path / "old").iterdir()))
-        project.add_class("Wren")
-        project.tag(1, 1, 1)
+        project.media.add(sorted((tmp_path / "old").iterdir()))
+        project.edits.add_class("Wren")
+        project.edits.tag(1, 1, 1)
         shutil.move(tmp_path / "old", tmp_path / "new")
-        assert project.add_media(sorted((tmp_path / "new").iterdir())) == []
-        assert project.media_path(1) == tmp_path / "new" / "clip_000.wav"
-        assert project.bag(1).tags == {1: 1} and len(project.media()) == 2
+        assert project.media.add(sorted((tmp_path / "new").iterdir())) == []
+        assert project.media.path(1) == tmp_path / "new" / "clip_000.wav"
+        assert project.bags.get(1).tags == {1: 1} and len(project.media.list()) == 2
 
 
 def test_the_same_file_is_not_added_twice(tmp_path: Path) -> None:
     write_recordings(tmp_path / "a", 1)
     shutil.copytree(tmp_path / "a", tmp_path / "copy")
     with Project.create(tmp_path / "project") as project:
-        project.add_media([tmp_path / "a" / "clip_000.wav"])
-        assert project.add_media([tmp_path / "copy" / "clip_000.wav"]) == []
-        assert len(project.media()) == 1
+        project.media.add([tmp_path / "a" / "clip_000.wav"])
+        assert project.media.add([tmp_path / "copy" / "clip_000.wav"]) == []
+        assert len(project.media.list()) == 1
 
 
 def test_a_long_recording_is_cut_into_bags(tmp_path: Path) -> None:
     write_recordings(tmp_path, 1, seconds=4.8)
     with Project.create(tmp_path / "project") as project:
-        project.add_media([tmp_path / "clip_000.wav"], bag_length=2.0)
-        bags = project.list_bags().bags
+        project.media.add([tmp_path / "clip_000.wav"], bag_length=2.0)
+        bags = project.bags.list().bags
         assert [bag.start for bag in bags] == [0.0, 2.0, 4.0]
         assert [bag.end for bag in bags] == pytest.approx([2.0, 4.0, 4.8])
         assert [bag.name for bag in bags] == [
@@ -92,8 +93,8 @@ def test_settings_suit_the_first_recording_unless_chosen(tmp_path: Path) -> None
     soundfile.write(tmp_path / "bat.wav", [0.0] * 40_000, 256_000)
     write_recordings(tmp_path / "birds", 1)
     with Project.create(tmp_path / "bats") as bats, Project.create(tmp_path / "project") as project:
-        bats.add_media([tmp_path / "bat.wav"])
-        project.add_media([tmp_path / "birds" / "clip_000.wav"])
+        bats.media.add([tmp_path / "bat.wav"])
+        project.media.add([tmp_path / "birds" / "clip_000.wav"])
         assert bats.settings != project.settings
         assert bats.settings == type(bats.settings).for_rate(256_000)
         assert project.settings == type(bats.settings).for_rate(RATE)
@@ -119,8 +120,8 @@ def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
     write_recordings(tmp_path / "made", 1)
     (tmp_path / "made" / "clip_000.wav").rename(tmp_path / name)
     with Project.create(tmp_path / "project") as project:
-        (bag,) = project.add_media([tmp_path / name])
-        assert project.bag(bag).name == name and project.media_path(bag) == tmp_path / name
+        (bag,) = project.media.add([tmp_path / name])
+        assert project.bags.get(bag).name == name and project.media.path(bag) == tmp_path / name
         assert names(project, search=name.split()[0][:4]) == [name]
 
 
@@ -130,9 +131,9 @@ def test_looking_for_files_leaves_out_hidden_ones_and_what_projects_make(tmp_pat
     for name in (*plain, "note.txt", ".hidden.wav", ".git/d.wav", "here/cache/e.wav"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
-    found = [path.relative_to(tmp_path).as_posix() for path in media.find_files([tmp_path], "sound")]
+    found = [path.relative_to(tmp_path).as_posix() for path in media_files.find_files([tmp_path], "sound")]
     assert found == list(plain)
-    flat = [path.name for path in media.find_files([tmp_path, tmp_path / "note.txt"], "sound", recursive=False)]
+    flat = [path.name for path in media_files.find_files([tmp_path, tmp_path / "note.txt"], "sound", recursive=False)]
     assert flat == ["a.wav", "b.WAV", "note.txt"], "a file named by a person is taken as it is"
 
 
@@ -141,17 +142,17 @@ def test_looking_for_files_leaves_out_hidden_ones_and_what_projects_make(tmp_pat
 
 def test_pages_have_a_total_and_do_not_overlap(project: Project) -> None:
     add_bags(project, 7, n_segments=1)
-    first = project.list_bags(limit=3)
-    rest = project.list_bags(limit=10, offset=3)
+    first = project.bags.list(limit=3)
+    rest = project.bags.list(limit=10, offset=3)
     assert first.total == rest.total == 7
-    assert [bag.id for bag in first.bags + rest.bags] == list(range(1, 8)) == project.bag_ids()
-    assert project.list_bags(offset=100).bags == []
+    assert [bag.id for bag in first.bags + rest.bags] == list(range(1, 8)) == project.bags.ids()
+    assert project.bags.list(offset=100).bags == []
 
 
 def test_search_looks_at_names_notes_and_tags(small: Project) -> None:
-    small.tag(2, 3)
-    small.change_class(3, scientific_name="Strix aluco")
-    small.set_bag_note(1, "50%_windy")
+    small.edits.tag(2, 3)
+    small.edits.change_class(3, scientific_name="Strix aluco")
+    small.edits.set_note(1, "50%_windy")
     assert names(small, search="CLIP 1") == ["clip 1.wav"]
     assert names(small, search="owl") == names(small, search="strix") == ["clip 1.wav"]
     assert names(small, search="50%_") == ["clip 0.wav"]
@@ -160,25 +161,25 @@ def test_search_looks_at_names_notes_and_tags(small: Project) -> None:
 
 
 def test_filters(small: Project) -> None:
-    add = small.correct
+    add = small.edits.set_label
     assert names(small, show="untagged") == ["clip 0.wav", "clip 1.wav"]
-    small.tag(1, 1)
-    small.nothing_here(2)
+    small.edits.tag(1, 1)
+    small.edits.nothing_here(2)
     assert names(small, show="untagged") == []
     assert names(small, show="unfinished") == ["clip 0.wav"]
     assert names(small, show="finished") == ["clip 1.wav"] == names(small, show="unreviewed")
-    add([segment.id for segment in small.segments(2)], -2)
+    add([segment.id for segment in small.segments.list(2)], -2)
     assert names(small, show="unreviewed") == []
     assert names(small, class_id=1) == ["clip 0.wav"] and names(small, class_id=2) == []
     assert names(small, show="unsegmented") == []
-    small.store_instances(1, row_of_boxes(0))
+    small.segments.store(1, row_of_boxes(0))
     assert names(small, show="empty") == ["clip 0.wav"]
     with pytest.raises(BagtagError, match="not 'nonsense'"):
-        small.list_bags(show="nonsense")  # type: ignore[arg-type]
+        small.bags.list(show="nonsense")  # type: ignore[arg-type]
 
 
 def test_sorting(small: Project) -> None:
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     assert names(small, sort="progress") == ["clip 1.wav", "clip 0.wav"]
     assert names(small, sort="changed", descending=True) == ["clip 0.wav", "clip 1.wav"]
     assert names(small, sort="name", descending=True) == ["clip 1.wav", "clip 0.wav"]
@@ -186,62 +187,68 @@ def test_sorting(small: Project) -> None:
     for sort in ("added", "duration", "doubt"):
         assert len(names(small, sort=sort)) == 2
     with pytest.raises(BagtagError, match="sorted"):
-        small.list_bags(sort="smell")  # type: ignore[arg-type]
+        small.bags.list(sort="smell")  # type: ignore[arg-type]
 
 
 def test_progress_counts_bags_and_segments(predicted: Project) -> None:
-    predicted.accept(1)
-    predicted.finish(1)
+    predicted.edits.accept(1)
+    predicted.edits.finish(1)
     done = predicted.progress()
     assert (done.n_media, done.n_bags, done.n_tagged, done.n_finished, done.n_segmented) == (2, 2, 1, 1, 2)
     assert (done.n_segments, done.n_reviewed, done.n_predicted, done.n_missing, done.n_errors) == (10, 1, 10, 0, 0)
 
 
 def test_taking_bags_out_asks_when_there_is_work_on_them(small: Project) -> None:
-    small.correct(1, 1)
+    small.edits.set_label(1, 1)
     with pytest.raises(NeedsConfirmation, match="1 of these 2"):
-        small.remove_bags([1, 2])
-    small.remove_bags([1, 2], confirm=True)
-    assert small.list_bags().total == 0 and small.media() == []
+        small.edits.remove_bags([1, 2])
+    small.edits.remove_bags([1, 2], confirm=True)
+    assert small.bags.list().total == 0 and small.media.list() == []
     with pytest.raises(Gone):
-        small.bag(1)
+        small.bags.get(1)
     assert small.check() == []
-    assert "took 2 bags out" in small.history(limit=1)[0].sentence
+    assert "removed 2 bags" in small.edits.history(limit=1)[0].sentence
 
 
 def test_taking_bags_out_is_undone_and_done_again(predicted: Project) -> None:
-    predicted.correct(1, 2)
-    predicted.tag(1, 3, -1)
-    predicted.finish(2)
+    predicted.edits.set_label(1, 2)
+    predicted.edits.tag(1, 3, -1)
+    predicted.edits.finish(2)
 
     def state() -> tuple[object, ...]:
-        bags = [replace(bag, revision=0) for bag in predicted.list_bags().bags]
-        segments = [replace(each, revision=0) for bag in bags for each in predicted.segments(bag.id)]
-        return bags, predicted.media(), segments, predicted.review_queue("random"), predicted.n_to_describe()
+        bags = [replace(bag, revision=0) for bag in predicted.bags.list().bags]
+        segments = [replace(each, revision=0) for bag in bags for each in predicted.segments.list(bag.id)]
+        return (
+            bags,
+            predicted.media.list(),
+            segments,
+            predicted.review.queue("random"),
+            predicted.segments.n_to_describe(),
+        )
 
     before, problems = state(), predicted.check()
-    predicted.remove_bags([1, 2], confirm=True)
-    assert predicted.list_bags().total == 0
-    predicted.undo()
+    predicted.edits.remove_bags([1, 2], confirm=True)
+    assert predicted.bags.list().total == 0
+    predicted.edits.undo()
     assert state() == before
     assert predicted.check() == problems
-    predicted.redo()
-    assert predicted.list_bags().total == 0 and predicted.media() == [] and predicted.check() == problems
+    predicted.edits.redo()
+    assert predicted.bags.list().total == 0 and predicted.media.list() == [] and predicted.check() == problems
 
 
-def test_a_bag_whose_file_was_added_again_cannot_be_brought_back_twice(small: Project) -> None:
-    path = small.media_path(1)
-    small.remove_bags([1])
-    size, mark = media.fingerprint(path)
-    facts = media.FileFacts(
-        {"path": media.stored_path(small.folder, path), "size": size, "fingerprint": mark, "missing": False},
+def test_removing_a_bag_cannot_be_undone_if_its_file_was_added_again(small: Project) -> None:
+    path = small.media.path(1)
+    small.edits.remove_bags([1])
+    size, mark = media_files.fingerprint(path)
+    facts = media_files.FileFacts(
+        {"path": media_files.stored_path(small.folder, path), "size": size, "fingerprint": mark, "missing": False},
         [{"name": path.name, "start": 0.0, "end": 10.0}],
     )
     with small.store.write() as connection:
-        media.store_file(connection, facts)
+        media_files.store_file(connection, facts)
     with pytest.raises(CannotUndo, match="added again"):
-        small.undo()
-    assert small.list_bags().total == 2 and small.check() == []
+        small.edits.undo()
+    assert small.bags.list().total == 2 and small.check() == []
 
 
 # settings
@@ -251,14 +258,14 @@ def test_settings_invalidate_exactly_what_depends_on_them(small: Project) -> Non
     used = small.settings
     pictures_only = replace(used, spectrogram=replace(used.spectrogram, colour_map=_other(used.spectrogram.colour_map)))
     assert small.set_settings(pictures_only) == 0
-    assert names(small, show="unsegmented") == [] and small.n_to_describe() == 0
+    assert names(small, show="unsegmented") == [] and small.segments.n_to_describe() == 0
     other_features = replace(pictures_only, feature_set="paper")
     assert small.set_settings(other_features) == 2
-    assert names(small, show="unsegmented") == [] and small.n_to_describe() == 2
+    assert names(small, show="unsegmented") == [] and small.segments.n_to_describe() == 2
     other_segments = replace(used, segments=replace(used.segments, sensitivity=used.segments.sensitivity + 0.1))
     assert small.set_settings(other_segments) == 2
-    assert len(names(small, show="unsegmented")) == 2 and small.n_to_describe() == 0
-    assert len(small.segments(1)) == 5, "old segments stay until new ones replace them"
+    assert len(names(small, show="unsegmented")) == 2 and small.segments.n_to_describe() == 0
+    assert len(small.segments.list(1)) == 5, "old segments stay until new ones replace them"
     small.set_settings(used)
     assert names(small, show="unsegmented") == []
 

@@ -1,4 +1,4 @@
-"""Files of a project are looked at only in folders that were chosen on this computer."""
+"""Files of a project are opened only in folders that were chosen on this computer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from sqlalchemy import update
 
 from miml_core import installation
 from miml_core.errors import BagtagError
-from miml_core.project import Project, media_access
-from miml_core.project.schema import media as table
-from miml_core.project.tasks import importing
+from miml_core.project import Project
+from miml_core.project.db.schema import media as table
+from miml_core.project.jobs.tasks import importing
+from miml_core.project.media import access as media_access
 from tests.project.sounds import write_recordings
 from tests.project.test_media_changes import InProcess
 
@@ -33,23 +34,23 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def far(tmp_path: Path) -> Path:
-    """Three recordings far from the project."""
+    """Make three recordings in a folder outside of the project."""
     write_recordings(tmp_path / "data" / "2024", 3)
     return tmp_path / "data" / "2024"
 
 
 @pytest.fixture
 def foreign(home: Path, far: Path) -> Iterator[Project]:
-    """A project that names `far`, made by another installation."""
+    """Return a project with files in `far`, made by another installation."""
     with Project.create(home / "project") as project:
-        project.add_media(sorted(far.iterdir()))
+        project.media.add(sorted(far.iterdir()))
         (home.parent / "state" / "installation.db").unlink()
         yield project
 
 
 @pytest.fixture
 def touched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every path that is opened or asked for its facts."""
+    """Return the list of every path that is opened or whose status is read."""
     found: list[str] = []
 
     def watch(module: object, name: str) -> None:
@@ -87,54 +88,56 @@ def test_no_path_outside_is_opened_or_looked_at(foreign: Project, touched: list[
     point_to(foreign, PLACES[place])
     touched.clear()
     inside = str(foreign.folder.parent)
-    bag = foreign.bag(1)
+    bag = foreign.bags.get(1)
     assert bag.not_allowed or bag.missing
-    foreign.list_bags()
+    foreign.bags.list()
     foreign.check()
-    foreign.blocked_folders()
+    foreign.media.blocked_folders()
     with pytest.raises(BagtagError):
-        foreign.media_path(1)
+        foreign.media.path(1)
     outside = [path for path in touched if not path.startswith((inside, str(foreign.folder.parent.parent / "state")))]
     assert not [path for path in outside if "passwd" in path or "192.0.2.1" in path or "data" in path]
 
 
 def test_a_folder_not_chosen_here_is_named_and_can_be_allowed(foreign: Project, far: Path) -> None:
-    assert [(one.folder, one.n_files, one.may_be_allowed) for one in foreign.blocked_folders()] == [(str(far), 3, True)]
-    with pytest.raises(BagtagError, match=rf"lies in '{far}', which was not chosen on this computer.*--allow"):
-        foreign.media_path(1)
-    assert [bag.not_allowed for bag in foreign.list_bags().bags] == [True] * 3
+    assert [(one.folder, one.n_files, one.may_be_allowed) for one in foreign.media.blocked_folders()] == [
+        (str(far), 3, True)
+    ]
+    with pytest.raises(BagtagError, match=rf"is in '{far}', which was not chosen on this computer.*--allow"):
+        foreign.media.path(1)
+    assert [bag.not_allowed for bag in foreign.bags.list().bags] == [True] * 3
     assert {problem.kind for problem in foreign.check()} == {"not-allowed"}
-    foreign.allow_media_folder(far)
-    assert foreign.media_path(1).parent == far and foreign.blocked_folders() == [] == foreign.check()
-    assert not any(bag.not_allowed for bag in foreign.list_bags().bags)
+    foreign.media.allow_folder(far)
+    assert foreign.media.path(1).parent == far and foreign.media.blocked_folders() == [] == foreign.check()
+    assert not any(bag.not_allowed for bag in foreign.bags.list().bags)
 
 
 def test_jobs_list_what_is_not_allowed(foreign: Project) -> None:
-    job = foreign.wait_job(foreign.start_job("segment", {}).id, timeout=120)
+    job = foreign.jobs.wait(foreign.jobs.start("segment", {}).id, timeout=120)
     assert job.state == "done" and job.n_failures == 3
-    assert all("not chosen on this computer" in failure.reason for failure in foreign.job_failures(job.id))
+    assert all("not chosen on this computer" in failure.reason for failure in foreign.jobs.failures(job.id))
 
 
 def test_adding_importing_and_finding_again_allow_what_was_given(home: Path, far: Path, tmp_path: Path) -> None:
     with Project.create(home / "added") as project:
-        project.add_media([far / "clip_000.wav"])
-        assert project.media_path(1) == far / "clip_000.wav"
+        project.media.add([far / "clip_000.wav"])
+        assert project.media.path(1) == far / "clip_000.wav"
     with Project.create(home / "imported") as project:
-        job = project.wait_job(project.start_job("import", {"paths": [str(far)]}).id, timeout=120)
-        assert job.state == "done" and project.media_path(3)
+        job = project.jobs.wait(project.jobs.start("import", {"paths": [str(far)]}).id, timeout=120)
+        assert job.state == "done" and project.media.path(3)
         shutil.move(far, tmp_path / "moved")
-        project.relink(tmp_path / "moved")
-        assert project.media_path(1) == tmp_path / "moved" / "clip_000.wav"
+        project.media.relink(tmp_path / "moved")
+        assert project.media.path(1) == tmp_path / "moved" / "clip_000.wav"
 
 
 def test_media_inside_and_beside_need_no_leave(home: Path) -> None:
     write_recordings(home / "project" / "media", 1)
     write_recordings(home / "recordings", 1, seed=1)
     with Project.create(home / "project") as project:
-        project.add_media([home / "project" / "media" / "clip_000.wav", home / "recordings" / "clip_000.wav"])
+        project.media.add([home / "project" / "media" / "clip_000.wav", home / "recordings" / "clip_000.wav"])
     shutil.copytree(home, home.parent / "copy")
     with Project.open(home.parent / "copy" / "project") as project:
-        assert project.media_path(1) and project.media_path(2) and project.blocked_folders() == []
+        assert project.media.path(1) and project.media.path(2) and project.media.blocked_folders() == []
     assert installation.allowed_folders(home / "project", "media") == []
 
 
@@ -151,18 +154,18 @@ def test_a_link_in_the_project_that_leads_outside_counts_as_outside(
         (media / "clip_000.wav").symlink_to(target / "clip_000.wav")
     point_to(foreign, "media/clip_000.wav")
     touched.clear()
-    assert foreign.bag(1).not_allowed
+    assert foreign.bags.get(1).not_allowed
     assert not [path for path in touched if path.startswith(str(far)) or "192.0.2.1" in path]
     if link != "network":
-        foreign.allow_media_folder(far)
-        assert foreign.media_path(1) == media / "clip_000.wav"
+        foreign.media.allow_folder(far)
+        assert foreign.media.path(1) == media / "clip_000.wav"
 
 
 def test_a_folder_chosen_through_a_link_stays_usable(home: Path, far: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(far)
     with Project.create(home / "project") as project:
-        project.add_media([tmp_path / "link" / "clip_000.wav"])
-        assert project.media()[0].path == str(tmp_path / "link" / "clip_000.wav") and project.media_path(1)
+        project.media.add([tmp_path / "link" / "clip_000.wav"])
+        assert project.media.list()[0].path == str(tmp_path / "link" / "clip_000.wav") and project.media.path(1)
 
 
 def test_a_link_in_an_imported_folder_that_leads_outside_is_listed(home: Path, far: Path, tmp_path: Path) -> None:
@@ -170,15 +173,15 @@ def test_a_link_in_an_imported_folder_that_leads_outside_is_listed(home: Path, f
     shutil.copy(far / "clip_000.wav", tmp_path / "chosen" / "a.wav")
     (tmp_path / "chosen" / "b.wav").symlink_to(far / "clip_001.wav")
     with Project.create(home / "project") as project:
-        job = project.wait_job(project.start_job("import", {"paths": [str(tmp_path / "chosen")]}).id, timeout=120)
-        (failure,) = project.job_failures(job.id)
-        assert job.result["bags"] == 1 and failure.item.endswith("b.wav") and f"lies in '{far}'" in failure.reason
+        job = project.jobs.wait(project.jobs.start("import", {"paths": [str(tmp_path / "chosen")]}).id, timeout=120)
+        (failure,) = project.jobs.failures(job.id)
+        assert job.result["bags"] == 1 and failure.item.endswith("b.wav") and f"is in '{far}'" in failure.reason
 
 
 @pytest.mark.parametrize("folder", ["/", "/etc", "/proc/self/fd", "/dev/../dev"])
 def test_folders_of_the_system_are_never_allowed(foreign: Project, folder: str) -> None:
     with pytest.raises(BagtagError, match="folder of the system"):
-        foreign.allow_media_folder(folder)
+        foreign.media.allow_folder(folder)
 
 
 def test_many_folders_are_named_by_few(foreign: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +195,8 @@ def test_a_page_of_many_bags_decides_once_per_folder(foreign: Project, monkeypat
     is_below = media_access._is_below
     monkeypatch.setattr(media_access, "_is_below", lambda path, bases: decided.append(path) or is_below(path, bases))
     media_access._folder_is_inside.cache_clear()
-    foreign.list_bags()
-    foreign.list_bags()
+    foreign.bags.list()
+    foreign.bags.list()
     assert len(decided) == 1, "three bags of one folder, on two pages"
 
 
@@ -224,15 +227,15 @@ def test_pipes_devices_and_odd_names_are_listed_and_the_rest_goes_on(
     for place in (odd, odd_folder / "x.wav"):
         shutil.copy(folder / "clip_000.wav", place)
     with Project.create(home / "project") as project:
-        job = project.wait_job(project.start_job("import", {"paths": [str(folder)]}).id, timeout=120)
-        reasons = {Path(one.item).name: one.reason for one in project.job_failures(job.id)}
+        job = project.jobs.wait(project.jobs.start("import", {"paths": [str(folder)]}).id, timeout=120)
+        reasons = {Path(one.item).name: one.reason for one in project.jobs.failures(job.id)}
         assert job.state == "done" and job.result["bags"] == 2
         assert set(reasons) == {*special_files(folder), "caf\\xe9.wav", "x.wav"}
         assert "is a named pipe" in reasons["pipe.wav"] and "is a socket" in reasons["socket.wav"]
         assert "leads back to itself" in reasons["loop.wav"] and "is a link to" in reasons["nothing.wav"]
         assert "folder of the system" in reasons["device.wav"]
         assert "rename the file" in reasons["caf\\xe9.wav"] and "rename the folder" in reasons["x.wav"]
-        again = project.wait_job(project.start_job("import", {"paths": [str(odd_folder)]}).id, timeout=120)
+        again = project.jobs.wait(project.jobs.start("import", {"paths": [str(odd_folder)]}).id, timeout=120)
         assert again.state == "done" and again.n_failures == 1
 
 
@@ -241,11 +244,11 @@ def test_a_project_in_a_folder_whose_name_is_no_text_works(home: Path) -> None:
     write_recordings(home / "recordings", 1)
     shutil.copytree(home / "recordings", folder / "recordings")
     with Project.create(folder / "project") as project:
-        project.add_media([folder / "recordings" / "clip_000.wav"])
-        assert project.wait_job(project.start_job("segment", {}).id, timeout=120).n_failures == 0
+        project.media.add([folder / "recordings" / "clip_000.wav"])
+        assert project.jobs.wait(project.jobs.start("segment", {}).id, timeout=120).n_failures == 0
         (folder / "recordings" / "clip_000.wav").unlink()
-        job = project.wait_job(project.start_job("segment", {"scope": "all"}).id, timeout=120)
-        assert job.state == "done" and "caf" in project.job_failures(job.id)[0].reason
+        job = project.jobs.wait(project.jobs.start("segment", {"scope": "all"}).id, timeout=120)
+        assert job.state == "done" and "caf" in project.jobs.failures(job.id)[0].reason
 
 
 def test_a_folder_that_cannot_be_read_is_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A project that is deleted, replaced or moved while it is open: nothing is acknowledged that is not in the file there.
+"""A project that is deleted, replaced or moved while it is open: only edits in the file at its path are acknowledged.
 
 Each test tries ten edits; SQLite itself stores them all in a file that nobody will ever see.
 """
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from miml_core.project import Project
-from miml_core.project.database_file import FileConnection
+from miml_core.project.db.database_file import FileConnection
 from miml_core.project.errors import ProjectMoved
 from tests.project import processes
 from tests.project.conftest import add_bags
@@ -29,7 +29,7 @@ def try_edits(project: Project, nonce: str = "after the move") -> list[int]:
     acknowledged = []
     for number in range(_TRIES):
         try:
-            project.apply_edit(nonce, number, processes.edit(number, 2))
+            project.edits.apply_once(nonce, number, processes.edit(number, 2))
         except ProjectMoved:
             continue
         acknowledged.append(number)
@@ -79,7 +79,7 @@ def replace_by_another_project(project: Project, elsewhere: Path) -> str:
     with Project.create(elsewhere / "another") as another:
         add_bags(another, 2)
         for name in ("Wren", "Robin", "Owl"):
-            another.add_class(name)
+            another.edits.add_class(name)
     (elsewhere / "another" / "project.db").rename(project.folder / "project.db")
     return "replaced"
 
@@ -105,14 +105,14 @@ def replace_the_log(project: Project, elsewhere: Path) -> str:
 def test_nothing_is_acknowledged_once_the_file_is_another(
     small: Project, tmp_path: Path, happen: Callable[[Project, Path], str]
 ) -> None:
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     words = happen(small, tmp_path)
     there = (small.folder / "project.db").exists()
     assert try_edits(small) == []
     with pytest.raises(ProjectMoved, match=words):
         _ = small.revision
     with pytest.raises(ProjectMoved, match=words):
-        small.tag(1, 2)
+        small.edits.tag(1, 2)
     small.close()
     assert (small.folder / "project.db").exists() == there, "none is made in its place"
     if there:
@@ -124,7 +124,7 @@ def test_nothing_is_acknowledged_once_the_file_is_another(
 
 
 @pytest.mark.parametrize("with_its_log", [True, False])
-def test_work_goes_on_when_the_file_is_put_back(small: Project, tmp_path: Path, with_its_log: bool) -> None:
+def test_edits_continue_when_the_file_is_put_back(small: Project, tmp_path: Path, with_its_log: bool) -> None:
     """What was not acknowledged meanwhile is sent again, and stored once."""
     files = [small.folder] if with_its_log else [small.folder / "project.db"]
     for file in files:
@@ -143,19 +143,19 @@ def test_acknowledged_edits_survive_the_deletion_of_the_log(small: Project) -> N
 
 
 def test_acknowledged_edits_follow_the_file_that_was_moved_away(small: Project, tmp_path: Path) -> None:
-    """They are in the log of commits, which stays behind, and must not be replayed on the file that comes instead."""
+    """They are in the log of commits, which stays, and must not be replayed on the new file."""
     assert try_edits(small, "before") == list(range(_TRIES))
     copy = small.backup(tmp_path / "copy.db")
-    small.set_bag_note(1, "later than the copy")
+    small.edits.set_note(1, "later than the copy")
     (small.folder / "project.db").rename(tmp_path / "old.db")
     copy.rename(small.folder / "project.db")
     assert try_edits(small) == []
     with Project.open(small.folder) as another:
-        assert another.bag(1).note == "" and another.check() == []
+        assert another.bags.get(1).note == "" and another.check() == []
         assert try_edits(another) == list(range(_TRIES))
         small.close()
         assert another.check() == [], "closing the old file leaves the log of the new one alone"
-        another.set_bag_note(1, "new")
+        another.edits.set_note(1, "new")
     with closing(sqlite3.connect(tmp_path / "old.db")) as old:
         assert old.execute("SELECT note FROM bags WHERE id = 1").fetchone() == ("later than the copy",)
 
@@ -171,11 +171,11 @@ def test_a_replacement_between_the_check_and_the_commit_is_not_acknowledged(smal
 
     event.listen(small.store._engine, "commit", replace_at_commit)
     with pytest.raises(ProjectMoved, match="replaced"):
-        small.tag(1, 1)
+        small.edits.tag(1, 1)
     assert not copy.exists(), "it was replaced just before the commit"
     small.close()
     with Project.open(small.folder) as opened_again:
-        assert opened_again.bag(1).tags == {}
+        assert opened_again.bags.get(1).tags == {}
 
 
 def test_connections_made_at_different_times_have_the_same_file_open(small: Project, tmp_path: Path) -> None:
@@ -209,13 +209,13 @@ def test_the_identity_is_that_of_the_file_really_opened(small: Project) -> None:
 
 
 def test_a_new_project_does_not_replay_the_log_of_a_deleted_one(small: Project, tmp_path: Path) -> None:
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     shutil.copy(small.folder / "project.db-wal", tmp_path)
     small.close()
     (small.folder / "project.db").unlink()
     (tmp_path / "project.db-wal").rename(small.folder / "project.db-wal")
     with Project.create(small.folder) as made:
-        assert made.list_bags().bags == [] and made.check() == []
+        assert made.bags.list().bags == [] and made.check() == []
 
 
 @pytest.mark.slow

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from miml_core.project import Project, repredict
+from miml_core.project import Project
+from miml_core.project.jobs import repredict
 from tests.project.conftest import add_bags
 
 
 class Predicted:
-    """Notes which bags were predicted, and can be held at the first."""
+    """A stand-in that records which bags were predicted, and can be held at the first."""
 
     folder = Path("nowhere")
 
@@ -34,7 +35,7 @@ class Predicted:
 def test_bags_wait_in_one_queue_each_once(monkeypatch, caplog):
     monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
     project = Predicted()
-    monkeypatch.setattr("miml_core.project.predictions.predict_bag", project.predict_bag)
+    monkeypatch.setattr("miml_core.project.learning.predicting.predict_bag", project.runs.predict_bag)
     repredict.predict_soon(project, 1)
     assert project.begun.wait(60)
     n_threads = threading.active_count()
@@ -48,14 +49,14 @@ def test_bags_wait_in_one_queue_each_once(monkeypatch, caplog):
 
 @pytest.fixture
 def trained(project: Project) -> Project:
-    """Four tagged bags of which a real model has learnt."""
+    """Return a project of four tagged bags with a trained model."""
     add_bags(project, 4)
     for name in ("Wren", "Robin"):
-        project.add_class(name)
+        project.edits.add_class(name)
     for bag in range(1, 5):
-        project.tag(bag, 1 + bag % 2)
-        project.finish(bag)
-    job = project.wait_job(project.start_job("train", {"params": {"alpha": 1.0}}).id, timeout=120)
+        project.edits.tag(bag, 1 + bag % 2)
+        project.edits.finish(bag)
+    job = project.jobs.wait(project.jobs.start("train", {"params": {"alpha": 1.0}}).id, timeout=120)
     assert job.state == "done", job.message
     return project
 
@@ -63,24 +64,24 @@ def trained(project: Project) -> Project:
 def test_edits_of_any_program_are_followed_by_new_predictions(trained):
     folder = trained.folder
     with Project.open(folder) as before:
-        told = [each.prediction.probabilities for each in before.segments(1)]
-        before.set_tags(1, {1: 1, 2: -1}, finish=True)
+        earlier = [each.prediction.probabilities for each in before.segments.list(1)]
+        before.edits.set_tags(1, {1: 1, 2: -1}, finish=True)
     with Project.open(folder) as after:
-        now = [each.prediction.probabilities for each in after.segments(1)]
-        assert now != told and all(each[2] == 0 for each in now), "no segment is what the bag is tagged as without"
-        after.undo()
+        now = [each.prediction.probabilities for each in after.segments.list(1)]
+        assert now != earlier and all(each[2] == 0 for each in now), "no segment is what the bag is tagged as without"
+        after.edits.undo()
     with Project.open(folder) as again:
-        assert [each.prediction.probabilities for each in again.segments(1)] == told
+        assert [each.prediction.probabilities for each in again.segments.list(1)] == earlier
 
 
 def test_accepting_changes_no_prediction(trained):
     trained.store.bags_to_predict.clear()
-    trained.accept_bag(1)
+    trained.edits.accept_bag(1)
     assert trained.store.bags_to_predict == set()
 
 
 def test_a_project_without_a_model_has_nothing_to_predict(small):
-    small.tag(1, 1)
+    small.edits.tag(1, 1)
     assert small.store.bags_to_predict == {1}
     small.close()
     assert small.store.bags_to_predict == set()
@@ -88,17 +89,17 @@ def test_a_project_without_a_model_has_nothing_to_predict(small):
 
 def test_many_bags_are_left_to_a_job(trained, monkeypatch):
     monkeypatch.setattr(repredict, "_MOST_BAGS", 1)
-    n_jobs = len(trained.jobs())
-    trained.merge_classes([2], 1)
+    n_jobs = len(trained.jobs.list())
+    trained.edits.merge_classes([2], 1)
     repredict.predict_noted(trained.store)
-    assert [job.kind for job in trained.jobs()][: len(trained.jobs()) - n_jobs] == ["predict"]
-    assert trained.wait_job(trained.jobs()[0].id, timeout=120).state == "done"
+    assert [job.kind for job in trained.jobs.list()][: len(trained.jobs.list()) - n_jobs] == ["predict"]
+    assert trained.jobs.wait(trained.jobs.list()[0].id, timeout=120).state == "done"
 
 
 def test_a_training_after_the_edits_leaves_nothing_to_predict(trained, monkeypatch):
-    """The demo is tagged, trained and then moved to its place: a job started on closing would be left behind."""
+    """The demo is tagged, trained and then moved to its place: a job started on closing would remain."""
     monkeypatch.setattr(repredict, "_MOST_BAGS", 0)
     assert trained.store.bags_to_predict, "the tags were given before the training"
-    n_jobs = len(trained.jobs())
+    n_jobs = len(trained.jobs.list())
     repredict.predict_noted(trained.store)
-    assert len(trained.jobs()) == n_jobs
+    assert len(trained.jobs.list()) == n_jobs

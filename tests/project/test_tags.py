@@ -1,4 +1,4 @@
-"""Tags: three-valued, finished or not, and never at odds with the labels of segments."""
+"""Tags: three-valued, finished or not, and always consistent with the labels of segments."""
 
 from __future__ import annotations
 
@@ -11,86 +11,86 @@ from miml_core.project import Gone, NeedsConfirmation, Project
 
 
 def tags_matrix(project: Project) -> tuple[BagSet, list[list[int]]]:
-    bags, _ = project.bagset()
+    bags, _ = project.bags.bagset()
     return bags, bags.tags.tolist()
 
 
 def test_tags_are_three_valued_in_the_bagset(small: Project) -> None:
-    small.tag(1, 1)
-    small.tag(1, 2, -1)
-    small.tag(2, 3)
-    small.tag(2, 2)
+    small.edits.tag(1, 1)
+    small.edits.tag(1, 2, -1)
+    small.edits.tag(2, 3)
+    small.edits.tag(2, 2)
     assert tags_matrix(small)[1] == [[1, -1, 0], [0, 1, 1]]
 
 
 def test_finishing_makes_the_rest_absent_unless_one_is_not_sure(small: Project) -> None:
     for class_id in (1, 2, 3):
-        small.tag(2, class_id)
-    small.tag(1, 1)
-    small.finish(1)
+        small.edits.tag(2, class_id)
+    small.edits.tag(1, 1)
+    small.edits.finish(1)
     assert tags_matrix(small)[1][0] == [1, -1, -1]
-    small.finish(1, rest="unknown")
+    small.edits.finish(1, rest="unknown")
     assert tags_matrix(small)[1][0] == [1, 0, 0]
-    small.unfinish(1)
-    assert not small.bag(1).finished
+    small.edits.unfinish(1)
+    assert not small.bags.get(1).finished
     assert tags_matrix(small)[1][0] == [1, 0, 0]
 
 
 def test_nothing_here_is_finished_and_empty(small: Project) -> None:
-    small.tag(1, 1)
-    small.tag(2, 1)
-    small.nothing_here(1)
-    bag = small.bag(1)
+    small.edits.tag(1, 1)
+    small.edits.tag(2, 1)
+    small.edits.nothing_here(1)
+    bag = small.bags.get(1)
     assert bag.finished and bag.closed and bag.tags == {}
     assert tags_matrix(small)[1][0] == [-1]
 
 
 def test_a_new_class_is_absent_from_bags_already_finished(small: Project) -> None:
-    small.tag(1, 1)
-    small.finish(1)
-    new = small.add_class("Lark")
-    small.tag(2, new.id)
+    small.edits.tag(1, 1)
+    small.edits.finish(1)
+    new = small.edits.add_class("Lark")
+    small.edits.tag(2, new.id)
     assert tags_matrix(small)[1] == [[1, -1], [0, 1]]
 
 
-def test_removing_a_tag_that_a_label_stands_on_asks_first(small: Project) -> None:
-    segment = small.segments(1)[0]
-    small.correct(segment.id, 1)
+def test_removing_a_tag_that_a_label_depends_on_needs_confirmation(small: Project) -> None:
+    segment = small.segments.list(1)[0]
+    small.edits.set_label(segment.id, 1)
     for ask in (
-        lambda: small.tag(1, 1, 0),
-        lambda: small.tag(1, 1, -1),
-        lambda: small.set_tags(1, {2: 1}),
-        lambda: small.nothing_here(1),
+        lambda: small.edits.tag(1, 1, 0),
+        lambda: small.edits.tag(1, 1, -1),
+        lambda: small.edits.set_tags(1, {2: 1}),
+        lambda: small.edits.nothing_here(1),
     ):
         with pytest.raises(NeedsConfirmation, match="Wren"):
             ask()
-        assert small.bag(1).tags == {1: 1}
-    small.tag(1, 1, 0, confirm=True)
-    assert small.bag(1).tags == {}
-    assert small.segment(segment.id).label is None
-    small.undo()
-    assert small.bag(1).tags == {1: 1}
-    assert small.segment(segment.id).label == 1
+        assert small.bags.get(1).tags == {1: 1}
+    small.edits.tag(1, 1, 0, confirm=True)
+    assert small.bags.get(1).tags == {}
+    assert small.segments.get(segment.id).label is None
+    small.edits.undo()
+    assert small.bags.get(1).tags == {1: 1}
+    assert small.segments.get(segment.id).label == 1
 
 
 def test_a_background_label_needs_no_tag(small: Project) -> None:
-    small.correct(small.segments(1)[0].id, BACKGROUND)
-    small.nothing_here(1)
-    assert small.bag(1).n_reviewed == 1
+    small.edits.set_label(small.segments.list(1)[0].id, BACKGROUND)
+    small.edits.nothing_here(1)
+    assert small.bags.get(1).n_reviewed == 1
 
 
 def test_saying_the_same_again_changes_nothing(small: Project) -> None:
-    small.tag(1, 1)
-    revision, entries = small.revision, len(small.history())
-    small.tag(1, 1)
-    assert (small.revision, len(small.history())) == (revision, entries)
+    small.edits.tag(1, 1)
+    revision, entries = small.revision, len(small.edits.history())
+    small.edits.tag(1, 1)
+    assert (small.revision, len(small.edits.history())) == (revision, entries)
 
 
 def test_what_is_not_there_is_refused_in_a_sentence(small: Project) -> None:
     with pytest.raises(Gone, match="no bag number 99"):
-        small.tag(99, 1)
+        small.edits.tag(99, 1)
     with pytest.raises(Gone, match="no class number 99"):
-        small.tag(1, 99)
-    with pytest.raises(BagtagError, match=r"1 \(present\)"):
-        small.tag(1, 1, 5)  # type: ignore[arg-type]
-    assert np.all([entry.act == "add_class" for entry in small.history()])
+        small.edits.tag(1, 99)
+    with pytest.raises(BagtagError, match="cannot have 5 as its value"):
+        small.edits.tag(1, 1, 5)  # type: ignore[arg-type]
+    assert np.all([entry.act == "add_class" for entry in small.edits.history()])

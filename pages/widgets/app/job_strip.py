@@ -32,7 +32,7 @@ def job_strip(project: Project, *, drawn_once: bool) -> None:
 
     On a page that is `drawn_once`, a button shows what work that ended since then has changed.
     """
-    _note_ended(project, project.jobs(active=True))
+    _note_ended(project, project.jobs.list(active=True))
     st.session_state.pop(_CHANGED, None)  # this run has just drawn it
     with st.bottom:
         _strip(project, drawn_once)
@@ -44,16 +44,16 @@ def _strip(project: Project, drawn_once: bool) -> None:
     """Draw all work, each part in a container of its own: details stay open while other work begins and ends."""
     with st.container(key="job-strip"):
         changed, over, stopped, working = st.container(), st.container(), st.container(), st.container()
-    active = project.jobs(active=True)
+    active = project.jobs.list(active=True)
     _note_ended(project, active)
     if drawn_once and (titles := st.session_state.get(_CHANGED)):
         with changed:
             _offer_changes(titles)
     with over:
         for job_id in st.session_state.get(_OVER, []):
-            _over(project, project.job(job_id))
+            _over(project, project.jobs.get(job_id))
     with stopped:
-        queued_elsewhere = project.stopped_jobs(limit=_MOST_STOPPED + 1)
+        queued_elsewhere = project.jobs.list_stopped(limit=_MOST_STOPPED + 1)
         for job in queued_elsewhere[:_MOST_STOPPED]:
             _stopped(project, job)
         if len(queued_elsewhere) > _MOST_STOPPED:
@@ -74,7 +74,7 @@ def _note_ended(project: Project, active: list[Job]) -> None:
     before: set[int] = st.session_state.get(_WATCHED, now)
     st.session_state[_WATCHED] = now
     for job_id in sorted(before - now):
-        job = project.job(job_id)
+        job = project.jobs.get(job_id)
         titles = st.session_state.setdefault(_CHANGED, [])
         if _title(job) not in titles:
             titles.append(_title(job))
@@ -100,7 +100,7 @@ def _working(project: Project, job: Job) -> None:
             disabled=job.cancelling,
             help=_STOPPING[job.kind == "train"],
             on_click=attempt,
-            args=(project.cancel_job, job.id),
+            args=(project.jobs.cancel, job.id),
         )
 
 
@@ -166,14 +166,14 @@ def _stopped(project: Project, job: Job) -> None:
             key=f"job-remove-{job.id}",
             icon=":material/delete:",
             on_click=attempt,
-            args=(project.cancel_job, job.id),
+            args=(project.jobs.cancel, job.id),
         )
 
 
 def _start_here(project: Project, job: Job) -> None:
     """Start the job here; why it cannot start stays beside it."""
     try:
-        project.restart_job(job.id)
+        project.jobs.restart(job.id)
     except BagtagError as error:
         st.session_state.setdefault(_REFUSED, {})[job.id] = str(error)
 
@@ -183,18 +183,18 @@ def _title(job: Job) -> str:
 
 
 def _details(project: Project, job: Job) -> None:
-    failures = project.job_failures(job.id)
+    failures = project.jobs.failures(job.id)
     if failures:
         rows = [{"What": failure.item, "Why": failure.reason} for failure in failures]
         st.dataframe(rows, hide_index=True, width=560)
-    if log := project.job_log(job.id):
+    if log := project.jobs.log(job.id):
         st.code("\n".join(log[-40:]), language=None)
     if not failures and not log:
         st.caption("There is no message.")
 
 
 def _again(project: Project, job: Job) -> None:
-    attempt(project.restart_job, job.id)
+    attempt(project.jobs.restart, job.id)
     _dismiss(job.id)
 
 

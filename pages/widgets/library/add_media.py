@@ -15,7 +15,7 @@ from miml_core import BagtagError
 from miml_core.media.audio import SOUND_SUFFIXES
 from miml_core.media.image import PICTURE_SUFFIXES
 from miml_core.project import Project
-from miml_core.project.own_folders import is_real_file, open_new_file, own_folder
+from miml_core.project.db.own_folders import is_real_file, open_new_file, own_folder
 from pages.widgets.app.dialogs import close_dialog
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
@@ -90,9 +90,9 @@ def entered_bag_length(key: str) -> dict[str, Any]:
 
 def start_import(project: Project, paths: list[Path], cutting: dict[str, Any], *, segment: bool) -> None:
     """Queue the import, and the finding of segments after it."""
-    project.start_job("import", {"paths": [str(path) for path in paths], "recursive": True, **cutting})
+    project.jobs.start("import", {"paths": [str(path) for path in paths], "recursive": True, **cutting})
     if segment:
-        project.start_job("segment", {})
+        project.jobs.start("segment", {})
 
 
 def found_in(folder: Path, kind: str) -> int:

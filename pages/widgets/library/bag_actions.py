@@ -42,7 +42,7 @@ def bag_actions(project: Project, chosen: list[Bag], selected: Callable[[], list
             key="library.segment",
             icon=":material/refresh:",
             on_click=attempt,
-            args=(project.start_job, "segment", {"bags": [bag.id for bag in chosen], "again": True}),
+            args=(project.jobs.start, "segment", {"bags": [bag.id for bag in chosen], "again": True}),
         )
         if len(chosen) == 1:
             _note(project, chosen[0])
@@ -78,7 +78,7 @@ def _note(project: Project, bag: Bag) -> None:
 
 
 def _save_note(project: Project, bag_id: int, key: str) -> None:
-    project.set_bag_note(bag_id, st.session_state[key].strip())
+    project.edits.set_note(bag_id, st.session_state[key].strip())
     st.session_state[_NOTE_OPEN] = False
 
 
@@ -105,7 +105,7 @@ def _remove_bags(project: Project, ids: tuple[int, ...], selected: Callable[[], 
         settle(_REMOVE)
         raise BagtagError("The selection has changed, so nothing was removed. Select the bags again.")
     try:
-        result = project.remove_bags(ids, confirm=confirm)
+        result = project.edits.remove_bags(ids, confirm=confirm)
     except NeedsConfirmation as question:
         ask(_REMOVE, project, ids, str(question))
         return
@@ -132,4 +132,4 @@ def _undo_removal(project: Project) -> None:
 
 def _bring_back(project: Project, entry: int) -> None:
     st.session_state.pop(_UNDO, None)
-    project.undo_entry(entry)
+    project.edits.undo_entry(entry)

@@ -46,7 +46,7 @@ PER_PAGE = 25
 def bag_table(project: Project, page: BagPage, *, key: str) -> list[Bag]:
     """Draw the table; returns the bags selected in it."""
     pictures = thumbnails(project, page.bags)
-    classes = project.classes()
+    classes = project.classes.list()
     names = {one.id: one.name for one in classes}
     sound = project.kind == "sound"
     rows = [_row(bag, names, pictures, sound=sound) for bag in page.bags]
@@ -172,7 +172,7 @@ class BagChoice:
 
 def bag_filters(project: Project, *, key: str = "library") -> BagChoice:
     """Draw search, filters and order; they keep their values while other pages are visited."""
-    names = {one.id: one.name for one in project.classes()}
+    names = {one.id: one.name for one in project.classes.list()}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         search = st.text_input(
             "Search",
@@ -204,7 +204,7 @@ def bag_filters(project: Project, *, key: str = "library") -> BagChoice:
 
 def paging(project: Project, choice: BagChoice, *, key: str = "library") -> BagPage:
     """Return the bags of the current page; a changed search, or a shorter list, begins at the first."""
-    total = project.list_bags(**choice.to_dict(), limit=1).total
+    total = project.bags.list(**choice.to_dict(), limit=1).total
     n_pages = max(1, -(-total // PER_PAGE))
     if st.session_state.get(f"{key}.choice") != choice or st.session_state.get(f"{key}.page", 1) > n_pages:
         st.session_state[f"{key}.choice"] = choice
@@ -214,4 +214,4 @@ def paging(project: Project, choice: BagChoice, *, key: str = "library") -> BagP
         st.caption(count(total, "bag"), width="content")
         if n_pages > 1:
             number = st.pagination(n_pages, key=f"{key}.page", max_visible_pages=7, width=420, persist_state="session")
-    return project.list_bags(**choice.to_dict(), offset=PER_PAGE * (number - 1), limit=PER_PAGE)
+    return project.bags.list(**choice.to_dict(), offset=PER_PAGE * (number - 1), limit=PER_PAGE)

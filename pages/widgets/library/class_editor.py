@@ -28,7 +28,7 @@ _NEW = "dialog.class.new"
 def class_dialog(project: Project) -> None:
     """Draw the list of classes and, beside it, the form that changes the selected ones."""
     with show_errors():
-        classes = project.classes()
+        classes = project.classes.list()
         listed, edited = st.columns([3, 2], gap="medium")
         with listed:
             _new_class(project)
@@ -49,7 +49,7 @@ def _new_class(project: Project) -> None:
 
 def _add(project: Project) -> None:
     if name := st.session_state[_NEW].strip():
-        project.add_class(name)
+        project.edits.add_class(name)
 
 
 def _table(classes: list[Class]) -> list[Class]:
@@ -110,7 +110,7 @@ def _import(project: Project, file: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "species.csv"
         path.write_bytes(file.getbuffer())
-        result = project.import_classes(path)
+        result = project.edits.import_classes(path)
     st.toast(plain(result.sentence), icon=":material/check_circle:")
     st.session_state[_SPECIES_OPEN] = False
 
@@ -161,7 +161,7 @@ def _save(project: Project, one: Class, key: str) -> None:
     entered = {field: st.session_state[f"{key}.{field}"].strip() for field in fields}
     changes = {field: value for field, value in entered.items() if value != getattr(one, field)}
     if changes:
-        project.change_class(one.id, **changes)
+        project.edits.change_class(one.id, **changes)
 
 
 def _remove(project: Project, one: Class) -> None:
@@ -188,13 +188,13 @@ def _remove(project: Project, one: Class) -> None:
 
 def _remove_if_unused(project: Project, one: Class) -> None:
     try:
-        project.remove_class(one.id)
+        project.edits.remove_class(one.id)
     except NeedsConfirmation as question:
         ask(_REMOVE, project, one.id, str(question))
 
 
 def _remove_anyway(project: Project, one: Class) -> None:
-    project.remove_class(one.id, confirm=True)
+    project.edits.remove_class(one.id, confirm=True)
     settle(_REMOVE)
 
 
@@ -218,4 +218,4 @@ def _merge(project: Project, chosen: list[Class]) -> None:
 
 def _merge_into(project: Project, ids: list[int]) -> None:
     into = st.session_state["classes.into"]
-    project.merge_classes([one for one in ids if one != into], into)
+    project.edits.merge_classes([one for one in ids if one != into], into)

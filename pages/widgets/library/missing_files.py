@@ -28,7 +28,7 @@ def look_at_files(project: Project, page: BagPage) -> None:
     looked_at, when = st.session_state.get(_LOOKED_AT, (None, 0.0))
     if looked_at == files and time.monotonic() - when < _LOOK_EVERY:
         return
-    project.refresh_media(files, seconds=_LOOK_SECONDS)
+    project.media.refresh(files, seconds=_LOOK_SECONDS)
     st.session_state[_LOOKED_AT] = (files, time.monotonic())
 
 
@@ -47,7 +47,7 @@ def missing_files(project: Project) -> None:
 
 
 def _not_allowed(project: Project) -> None:
-    for number, blocked in enumerate(project.blocked_folders()):
+    for number, blocked in enumerate(project.media.blocked_folders()):
         files = count(blocked.n_files, "file")
         lie = "lies" if blocked.n_files == 1 else "lie"
         with st.container(border=True, key=f"blocked-{number}"):
@@ -61,7 +61,7 @@ def _not_allowed(project: Project) -> None:
             )
             action_button(
                 f"Allow {plain(blocked.folder)}",
-                project.allow_media_folder,
+                project.media.allow_folder,
                 blocked.folder,
                 key=f"blocked.allow.{blocked.folder}",
                 icon=":material/lock_open:",
@@ -69,7 +69,7 @@ def _not_allowed(project: Project) -> None:
 
 
 def _changed(project: Project, n_changed: int) -> None:
-    named = project.list_bags(show="changed file", limit=20).bags
+    named = project.bags.list(show="changed file", limit=20).bags
     names = list(dict.fromkeys(plain(Path(bag.path).name) for bag in named))
     more = " …" if n_changed > _MOST_NAMED else ""
     with st.container(border=True, key="changed-files"):
@@ -85,7 +85,7 @@ def _changed(project: Project, n_changed: int) -> None:
                 key="changed.look",
                 icon=":material/refresh:",
                 on_click=attempt,
-                args=(project.refresh_missing,),
+                args=(project.media.refresh_missing,),
             )
             action_button(
                 "Accept as they are now" if n_changed > 1 else "Accept as it is now",
@@ -110,7 +110,7 @@ def _missing(project: Project, missing: int) -> None:
                 key="missing.look",
                 icon=":material/refresh:",
                 on_click=attempt,
-                args=(project.refresh_missing,),
+                args=(project.media.refresh_missing,),
             )
             action_button(
                 "Search this folder",
@@ -123,12 +123,12 @@ def _missing(project: Project, missing: int) -> None:
 
 
 def _accept(project: Project) -> None:
-    accepted = project.accept_changed()
+    accepted = project.media.accept_changed()
     st.toast(f"Accepted {count(len(accepted.paths), 'file')} as found now.", icon=":material/check_circle:")
     for note in accepted.notes[:_MOST_NAMED]:
         st.toast(plain(note), icon=":material/info:", duration="long")
 
 
 def _relink(project: Project) -> None:
-    found = project.relink(chosen_folder("missing.folder", project.folder))
+    found = project.media.relink(chosen_folder("missing.folder", project.folder))
     st.toast(f"Found {count(len(found), 'file')} again.")

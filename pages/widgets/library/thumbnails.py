@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from miml_core import BagtagError
-from miml_core.project import Bag, Project, cache
+from miml_core.project import Bag, Project
+from miml_core.project.db import cache
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -46,7 +47,7 @@ def thumbnails(project: Project, bags: Sequence[Bag]) -> dict[int, str]:
 def _make(project: Project, bag: Bag) -> bytes:
     """Return the JPEG of one bag; nothing when its file cannot be read, which the list says in its own column."""
     try:
-        path = project.media_path(bag.id)
+        path = project.media.path(bag.id)
         return _of_sound(project, path, bag) if project.kind == "sound" else _of_picture(path)
     except BagtagError:
         return b""

@@ -44,7 +44,7 @@ def send_bag(request: Request, project: Project) -> Response:
     `segment`, `span` seconds wide; without either, those of the stretch a canvas opens with. Segments named by `also`
     come wherever they are.
     """
-    bag = project.bag(request.path_params["bag"])
+    bag = project.bags.get(request.path_params["bag"])
     image = image_version(project, bag)
     asked = hashlib.sha256(str(request.url.query).encode()).hexdigest()[:8]
     etag = f'W/"{project.revision}-{image}-{asked}"'
@@ -56,10 +56,10 @@ def send_bag(request: Request, project: Project) -> Response:
 
 def send_next(request: Request, project: Project) -> Response:
     """Send the id of the next (`step` 1) or previous (-1) segment by time, `after` a segment or `at` a time."""
-    bag = project.bag(request.path_params["bag"])
+    bag = project.bags.get(request.path_params["bag"])
     after = int(number_in(request, "after", 0, 2**53, 0)) or None
     at = number_in(request, "at", 0.0, 1e9, bag.start) if "at" in request.query_params else None
-    found = project.next_segment(
+    found = project.segments.next(
         bag.id,
         after=after,
         at=at,
@@ -92,7 +92,7 @@ def _asked_range(request: Request, project: Project, bag: Bag) -> AskedRange | N
         return None
     also = _also(request)
     segment = int(number_in(request, "segment", 0, 2**53, 0))
-    edges = project.segment_edges(bag.id, segment) if segment else None
+    edges = project.segments.edges(bag.id, segment) if segment else None
     if edges is not None:
         span = number_in(request, "span", 0.001, 1e7, OPENING_SECONDS)
         middle = (edges[0] + edges[1]) / 2
@@ -124,21 +124,23 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
         "opening": opening_range(project, bag),
         **(_some_segments(project, bag, asked, revision, place.extent) if asked else _all_segments(project, bag)),
         "reasons": _reasons(project, bag, revision),
-        "suggestions": [[found.class_id, round(found.probability, 3)] for found in project.tag_suggestions(bag.id)],
+        "suggestions": [
+            [found.class_id, round(found.probability, 3)] for found in project.review.tag_suggestions(bag.id)
+        ],
     }
 
 
 def _all_segments(project: Project, bag: Bag) -> dict[str, Any]:
     """`range` and `counts` are null: everything is here to be counted."""
     kind = project.kind
-    segments = [_segment(segment, kind) for segment in project.segments(bag.id)]
+    segments = [_segment(segment, kind) for segment in project.segments.list(bag.id)]
     return {"segments": segments, "range": None, "counts": None}
 
 
 def _some_segments(
     project: Project, bag: Bag, asked: AskedRange, revision: int, extent: dict[str, Any]
 ) -> dict[str, Any]:
-    found = project.segments_between(bag.id, asked.first, asked.last, also=asked.also)
+    found = project.segments.between(bag.id, asked.first, asked.last, also=asked.also)
     counted = _counted(project, bag, revision, extent)
     kind = project.kind
     return {
@@ -155,7 +157,7 @@ def _some_segments(
 
 def _counted(project: Project, bag: Bag, revision: int, extent: dict[str, Any]) -> SegmentSummary:
     name = (str(project.folder), bag.id, revision, extent["left"], extent["right"])
-    return _keep(name, lambda: project.segment_summary(bag.id, extent["left"], extent["right"], DENSITY_BINS))
+    return _keep(name, lambda: project.segments.summary(bag.id, extent["left"], extent["right"], DENSITY_BINS))
 
 
 def _reasons(project: Project, bag: Bag, revision: int) -> list[dict[str, Any]]:
@@ -164,10 +166,10 @@ def _reasons(project: Project, bag: Bag, revision: int) -> list[dict[str, Any]]:
 
 
 def _find_reasons(project: Project, bag: Bag) -> list[dict[str, Any]]:
-    reasons = project.tag_reasons(bag.id)
+    reasons = project.review.tag_reasons(bag.id)
     if not reasons:
         return []
-    numbers = {one.id: one.number for one in project.segments(bag.id, predictions=False, outlines=False)}
+    numbers = {one.id: one.number for one in project.segments.list(bag.id, predictions=False, outlines=False)}
     return [
         {
             "class": one.class_id,
@@ -203,7 +205,7 @@ def heading(project: Project, bag: Bag) -> dict[str, Any]:
         "tags": {str(class_id): value for class_id, value in bag.tags.items()},
         "finished": bag.finished,
         "rest_unknown": bag.rest_unknown,
-        "classes": [_class(one) for one in project.classes()],
+        "classes": [_class(one) for one in project.classes.list()],
     }
 
 

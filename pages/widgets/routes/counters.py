@@ -16,15 +16,15 @@ from pages.widgets.training.train_form import start_training
 def send_counters(request: Request, project: Project) -> Response:
     """Send how much is checked and finished, how often the model was right, and what is new since it was trained."""
     progress = project.progress()
-    run = project.current_run()
+    run = project.runs.current()
     return JSONResponse(
         {
             "bags": progress.n_bags,
             "finished": progress.n_finished,
             "segments": progress.n_segments,
             "checked": progress.n_reviewed,
-            "sample": asdict(project.sample_accuracy()),
-            "all": asdict(project.checked_accuracy()),
+            "sample": asdict(project.review.sample_accuracy()),
+            "all": asdict(project.review.checked_accuracy()),
             "new_labels": 0 if run is None else run.n_corrections_since + run.n_tags_since,
             "training": _is_training(project),
         }
@@ -40,4 +40,4 @@ def take_retraining(request: Request, project: Project) -> Response:
 
 
 def _is_training(project: Project) -> bool:
-    return any(job.kind == "train" for job in project.jobs(active=True))
+    return any(job.kind == "train" for job in project.jobs.list(active=True))

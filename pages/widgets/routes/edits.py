@@ -1,8 +1,11 @@
-"""Edits of the canvas: each one transaction, each done once, however often it is sent."""
+"""Edits of the editor in the browser: each one transaction, each applied once, however often it is sent."""
 
 from __future__ import annotations
 
+import json
 import logging
+import re
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
@@ -10,53 +13,66 @@ from starlette.responses import Response
 
 from miml_core import BagtagError
 from miml_core.project import NeedsConfirmation, Project
-from miml_core.project.errors import BadAct, Busy
+from miml_core.project.edits.apply import parse_edit
+from miml_core.project.edits.edit import Edit
+from miml_core.project.edits.fields import is_number, is_text
+from miml_core.project.errors import BadEdit, Busy
 from pages.widgets.routes.auth import NotAllowed
-from pages.widgets.routes.edit_fields import is_edit, parsed
 from pages.widgets.routes.json_response import JSONResponse
 
 MOST_EDITS = 100
+_NONCE = re.compile(r"[0-9a-zA-Z-]{8,64}")
+_LONGEST_ANNOTATOR = 80
 _OWN_FAULT = "Bagtag could not store this edit because of a fault of its own; the details are in its terminal."
 _log = logging.getLogger("bagtag.edits")
 
 
-def take_edits(request: Request, project: Project) -> Response:
-    """Do a batch in its order; returns what became of each edit and the project's revision afterwards.
+@dataclass(frozen=True)
+class SentEdit:
+    """One edit with its number in the outbox of a screen."""
 
-    An edit that cannot be done gets its reason and does not hold up the others. When the project is busy or cannot be
+    nonce: str
+    number: int
+    edit: Edit
+    annotator: str
+    seen: int | None
+
+
+def take_edits(request: Request, project: Project) -> Response:
+    """Apply a batch in its order; return what became of each edit and the project's revision afterwards.
+
+    An edit that is refused gets its reason and does not hold up the others. When the project is busy or cannot be
     written the rest is left for another try. So it is after an edit that fails by a fault of Bagtag's own, because
     later ones may depend on it: the browser tries it again, and then decides what goes on without it.
     """
-    edits = _edits_in(request)
     results: list[dict[str, Any]] = []
-    for edit in edits:
+    for sent in _edits_in(request):
         try:
-            results.append(_done(project, edit))
+            results.append(_apply(project, sent))
         except Busy:
             if not results:
                 raise
             break
         except Exception:
-            _log.exception("An edit failed: %s %s", edit["act"]["act"], edit["number"])
-            results.append({"number": edit["number"], "error": _OWN_FAULT, "failed": True})
+            _log.exception("An edit failed: %s %s", sent.edit.name, sent.number)
+            results.append({"number": sent.number, "error": _OWN_FAULT, "failed": True})
             break
     return JSONResponse({"results": results, "revision": project.revision})
 
 
-def _done(project: Project, edit: dict[str, Any]) -> dict[str, Any]:
-    number = edit["number"]
+def _apply(project: Project, sent: SentEdit) -> dict[str, Any]:
     try:
-        result = project.apply_edit(
-            edit["nonce"], number, edit["act"], annotator=edit["annotator"], seen=edit.get("seen")
+        result = project.edits.apply_once(
+            sent.nonce, sent.number, sent.edit, annotator=sent.annotator, seen=sent.seen
         )
-    except (Busy, BadAct):  # the fields were checked: arguments an act cannot take are Bagtag's own fault
+    except Busy:
         raise
     except NeedsConfirmation as question:
-        return {"number": number, "error": str(question), "confirm": True}
+        return {"number": sent.number, "error": str(question), "confirm": True}
     except BagtagError as error:
-        return {"number": number, "error": str(error)}
+        return {"number": sent.number, "error": str(error)}
     return {
-        "number": number,
+        "number": sent.number,
         "revision": result.revision,
         "created": result.created,
         "sentence": result.sentence,
@@ -64,15 +80,43 @@ def _done(project: Project, edit: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _edits_in(request: Request) -> list[dict[str, Any]]:
+def _edits_in(request: Request) -> list[SentEdit]:
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
         raise NotAllowed(415, "Edits are sent as JSON.")
     try:
-        edits = parsed(request.state.body)["edits"]
+        edits = parse_json(request.state.body)["edits"]
     except (ValueError, KeyError, TypeError):
         raise NotAllowed(400, "These are no edits.") from None
     if not isinstance(edits, list) or not 0 < len(edits) <= MOST_EDITS:
         raise NotAllowed(400, f"From 1 to {MOST_EDITS} edits at once.")
-    if not all(map(is_edit, edits)):
-        raise NotAllowed(400, "Bagtag cannot read this edit. Reload the page and try again.")
-    return edits
+    try:
+        return [_sent_edit(values) for values in edits]
+    except BadEdit:
+        raise NotAllowed(400, "Bagtag cannot read this edit. Reload the page and try again.") from None
+
+
+def _sent_edit(values: Any) -> SentEdit:
+    """Return one edit; raises `BadEdit` unless it is complete and all its fields are of the right types."""
+    if not (
+        isinstance(values, dict)
+        and isinstance(values.get("nonce"), str)
+        and _NONCE.fullmatch(values["nonce"]) is not None
+        and is_number(values.get("number"))
+        and is_number(values.get("seen", 0))
+        and is_text(values.get("annotator"), _LONGEST_ANNOTATOR)
+    ):
+        raise BadEdit("An edit needs a nonce, a number and an annotator.")
+    edit = parse_edit(values.get("act"))
+    return SentEdit(values["nonce"], values["number"], edit, values["annotator"], values.get("seen"))
+
+
+def parse_json(body: bytes) -> Any:
+    """Return what a body of JSON holds; raises ValueError for anything else, NaN and endless nesting included."""
+    try:
+        return json.loads(body, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")

@@ -20,7 +20,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core import BagtagError
-from miml_core.project import Bag, Project, cache
+from miml_core.project import Bag, Project
+from miml_core.project.db import cache
 from pages.widgets.routes.auth import NotAllowed, number_in
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Placement:
 
 def send_image(request: Request, project: Project) -> Response:
     """The picture of a bag at the version asked for; of a sound, one tile (`level`, `tile`) of it."""
-    bag = project.bag(request.path_params["bag"])
+    bag = project.bags.get(request.path_params["bag"])
     wanted = request.query_params.get("v", "")
     image = _tried.get((str(project.folder), wanted))
     if image is None:
@@ -144,7 +145,7 @@ def _asked_tile(request: Request, project: Project, bag: Bag) -> tuple[int, int]
 
 def _place(project: Project, bag: Bag) -> Placement:
     """From the file's header, read once."""
-    path = project.media_path(bag.id)
+    path = project.media.path(bag.id)
     name = (str(project.folder), bag.id, image_version(project, bag))
     with _lock:
         if name in _places:
@@ -194,7 +195,7 @@ def sound_image(spectrogram: Any, settings: Any) -> BagImage:
 def _made(project: Project, bag: Bag, name: Name, level: int, tile: int) -> BagImage:
     place = _place(project, bag)
     if place.tiles is None:
-        image = _of_picture(project.media_path(bag.id))
+        image = _of_picture(project.media.path(bag.id))
     else:
         image = BagImage(place.tiles.png(level, tile), "image/png", place.extent, place.rate)
     _to_disk(project, name, image)
@@ -215,7 +216,7 @@ def _of_picture(path: Path) -> BagImage:
 
 
 def _stand_in(project: Project, bag: Bag) -> dict[str, Any]:
-    segments = project.segments(bag.id, predictions=False, outlines=False)
+    segments = project.segments.list(bag.id, predictions=False, outlines=False)
     right = max([bag.end, *(segment.right for segment in segments)], default=1.0)
     high = max([segment.high for segment in segments], default=0.0)
     if project.kind == "sound":

@@ -67,7 +67,7 @@ def send_preview(request: Request, project: Project) -> Response:
     preview = _previews.get((str(project.folder), request.path_params["preview"]))
     if preview is None:
         raise NotAllowed(404, "This preview is gone: change a setting to make it again.")
-    bag = project.bag(preview.bag_id)
+    bag = project.bags.get(preview.bag_id)
     place = Placement(preview.extent, preview.rate) if preview.extent else placement(project, bag)
     shown = {
         **heading(project, bag),

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Project
-from miml_core.project.desk_learn import QueueOrder
-from miml_core.project.desk_library import BagFilter, BagSort
+from miml_core.project.services.bags import BagFilter, BagSort
+from miml_core.project.services.review import QueueOrder
 from pages.widgets.routes.auth import LARGEST_ID, NotAllowed, number_in
 from pages.widgets.routes.json_response import JSONResponse
 
@@ -26,14 +26,14 @@ def send_queue(request: Request, project: Project) -> Response:
     if "order" in request.query_params:
         return JSONResponse(_segments(request, project))
     show, sort = _choice(request, "show", BagFilter, "all"), _choice(request, "sort", BagSort, "added")
-    bags = project.bag_ids(show=show, sort=sort)
+    bags = project.bags.ids(show=show, sort=sort)
     return JSONResponse({"items": [[bag, None] for bag in bags], "after": None})
 
 
 def _segments(request: Request, project: Project) -> dict[str, object]:
     order = _choice(request, "order", QueueOrder, "least_sure")
     class_id = int(number_in(request, "class", 1, LARGEST_ID, 0)) or None
-    found = project.review_page(order, class_id=class_id, after=_after(request), limit=BATCH)
+    found = project.review.page(order, class_id=class_id, after=_after(request), limit=BATCH)
     last = found[-1] if len(found) == BATCH else None
     return {
         "items": [[one.bag_id, one.segment_id] for one in found],

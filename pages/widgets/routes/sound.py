@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 def send_sound(request: Request, project: Project) -> Response:
     """A stretch (`start`, `end`: seconds of the recording), at `factor` times its speed, between `low` and `high`."""
-    bag = project.bag(request.path_params["bag"])
+    bag = project.bags.get(request.path_params["bag"])
     start, end = _stretch(request, bag)
     factor = number_in(request, "factor", 0.01, 4.0, 1.0)
     if (end - start) / factor > _LONGEST_HEARD + 1:
@@ -70,7 +70,7 @@ def _clip(
         if name in _clips:
             _clips.move_to_end(name)
             return _clips[name], f'"{name}"'
-    content = clip_wav(project.media_path(bag.id), start, end, channel=channel, rate_factor=factor, band=band)
+    content = clip_wav(project.media.path(bag.id), start, end, channel=channel, rate_factor=factor, band=band)
     with _lock:
         _clips[name] = content
         while len(_clips) > 1 and sum(map(len, _clips.values())) > _KEPT_BYTES:

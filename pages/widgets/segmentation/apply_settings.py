@@ -49,7 +49,7 @@ def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> N
 
 
 def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, scope: str, key: str) -> None:
-    touched = project.preview_resegment(bags, scope=scope)
+    touched = project.segments.preview_resegment(bags, scope=scope)
     for sentence in consequences(touched):
         st.markdown(f"- {sentence}")
     if touched.n_at_risk:
@@ -77,7 +77,7 @@ def _open_key(name: str) -> str:
 
 def _apply(project: Project, bags: list[int] | None, scope: str, name: str) -> None:
     project.set_settings(entered_settings(project))
-    project.start_job("segment", {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags})
+    project.jobs.start("segment", {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags})
     st.session_state[_open_key(name)] = False
 
 
@@ -103,7 +103,7 @@ def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | Non
 def _find_lost(
     project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, asked_for: tuple[Any, ...]
 ) -> None:
-    lost = project.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=turned).lost
+    lost = project.segments.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=turned).lost
     st.session_state[_LOST] = (asked_for, lost)
 
 
@@ -134,8 +134,8 @@ def learn_segmenter(project: Project) -> None:
 @st.fragment(run_every=2.0)
 @show_errors()
 def _learn_segmenter(project: Project) -> None:
-    lessons = project.segmenter_lessons()
-    busy = any(job.kind == "learn-segmenter" for job in project.jobs(active=True))
+    lessons = project.segments.segmenter_lessons()
+    busy = any(job.kind == "learn-segmenter" for job in project.jobs.list(active=True))
     learned = project.settings.learned_segmenter is not None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.button(
@@ -145,7 +145,7 @@ def _learn_segmenter(project: Project) -> None:
             help=_HELP if lessons.enough else f"{_HELP} {lessons.sentence}",
             disabled=busy or not lessons.enough,
             on_click=attempt,
-            args=(project.start_job, "learn-segmenter"),
+            args=(project.jobs.start, "learn-segmenter"),
         )
         if learned:
             st.button(

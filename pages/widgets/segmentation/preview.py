@@ -27,7 +27,7 @@ def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str
     kept = st.session_state.get(_KEY)
     if kept is None or kept[0] != tried_for:
         tried = settings.within(project.folder)
-        grid, regions, image = _try(project.media_path(bag.id), project.kind, bag, tried)
+        grid, regions, image = _try(project.media.path(bag.id), project.kind, bag, tried)
         kept = (tried_for, keep_preview(project, bag.id, grid, regions, image), len(regions))
         st.session_state[_KEY] = kept
     return kept[1], kept[2]

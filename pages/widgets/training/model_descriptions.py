@@ -63,7 +63,7 @@ def offered() -> list[str]:
 
 def proposed(model: str) -> dict[str, Any]:
     """Return parameters that suit real recordings better than the constructor's own, which are those of the papers."""
-    from miml_core.project.tasks.training import DEFAULT_PARAMS
+    from miml_core.project.jobs.tasks.training import DEFAULT_PARAMS
 
     return dict(DEFAULT_PARAMS.get(model, {}))
 

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from miml_core.project import Job, Project, Run
-from miml_core.project.job_params import STOP_EARLY
-from miml_core.project.runs import STOPPED_EARLY
+from miml_core.project.jobs.params import STOP_EARLY
+from miml_core.project.learning.training_runs import STOPPED_EARLY
 from pages.widgets import charts
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.guidance import empty_state
@@ -55,7 +55,7 @@ def training_runs(project: Project) -> None:
     """Draw the training that runs and all earlier ones, and keep them up to date."""
     outdated, live, table, curves = st.container(), st.container(), st.container(), st.container()
     with show_errors():
-        runs = project.runs()
+        runs = project.runs.list()
         current = next((run for run in runs if run.current), None)
         if current is not None and (sentence := age_of(current)):
             outdated.warning(sentence, icon=":material/history:")
@@ -101,7 +101,7 @@ def _runs_table(project: Project, runs: list[Run]) -> None:
 
 
 def _row(project: Project, run: Run) -> dict[str, Any]:
-    sample = project.sample_accuracy(run.id)
+    sample = project.review.sample_accuracy(run.id)
     scores = {**run.scores, **({} if sample.accuracy is None else {"sample": sample.accuracy})}
     return {
         "current": "shown" if run.current else "",
@@ -142,7 +142,7 @@ def _chosen(project: Project, run: Run) -> None:
             icon=":material/visibility:",
             disabled=run.current or run.state != "done",
             on_click=attempt,
-            args=(project.choose_run, run.id),
+            args=(project.runs.choose, run.id),
         )
         st.button(
             "Remove",
@@ -151,7 +151,7 @@ def _chosen(project: Project, run: Run) -> None:
             type="tertiary",
             disabled=run.current or run.state == "training",
             on_click=attempt,
-            args=(project.remove_run, run.id),
+            args=(project.runs.remove, run.id),
         )
         changed = ", ".join(f"{name} = {value}" for name, value in run.params.items())
         st.text(f"Run {run.id}: {changed or 'as proposed'}")
@@ -182,7 +182,7 @@ def _ways_to_stop(project: Project, job: Job) -> None:
             key="live.keep",
             disabled=stopping or job.state == "queued",
             on_click=attempt,
-            args=(project.stop_job_early, job.id),
+            args=(project.jobs.stop_early, job.id),
         )
         st.button(
             "Cancel",
@@ -192,7 +192,7 @@ def _ways_to_stop(project: Project, job: Job) -> None:
             key="live.cancel",
             disabled=job.cancelling,
             on_click=attempt,
-            args=(project.cancel_job, job.id),
+            args=(project.jobs.cancel, job.id),
         )
 
 
@@ -201,7 +201,7 @@ def _wants_no_more(job: Job) -> bool:
 
 
 def _training(project: Project) -> Job | None:
-    return next((job for job in project.jobs(active=True) if job.kind == "train"), None)
+    return next((job for job in project.jobs.list(active=True) if job.kind == "train"), None)
 
 
 def _sentence(job: Job) -> str:

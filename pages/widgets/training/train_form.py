@@ -37,7 +37,7 @@ def train_form(project: Project) -> None:
                 key="train.warm",
                 help="Begins where the current run of the same model ended: faster after a few corrections.",
             )
-    training = any(job.kind == "train" for job in project.jobs(active=True))
+    training = any(job.kind == "train" for job in project.jobs.list(active=True))
     action_button(
         "Queue another training" if training else "Start training",
         _start_as_shown,
@@ -67,9 +67,9 @@ def start_training(
 ) -> None:
     """Queue a training; without a model, one like the current run (or the default)."""
     if model is None:
-        run = project.current_run()
+        run = project.runs.current()
         model, params = (run.model, run.params) if run else (model_descriptions.DEFAULT, {})
-    project.start_job("train", {"model": model, "params": params or {}, **more})
+    project.jobs.start("train", {"model": model, "params": params or {}, **more})
 
 
 @st.fragment(run_every=_SECONDS)
@@ -80,7 +80,7 @@ def learning_from(project: Project) -> None:
 
 
 def _used(project: Project) -> list[Class]:
-    return [one for one in project.classes() if one.n_bags]
+    return [one for one in project.classes.list() if one.n_bags]
 
 
 def _learning_from(project: Project) -> None:
@@ -118,7 +118,7 @@ def warnings(project: Project, progress: Progress, used: list[Class]) -> list[st
             f"{_named(once)} {'is' if len(once) == 1 else 'are'} tagged in one bag only: "
             "tag more bags with it for reliable predictions."
         )
-    silent = project.list_bags(show="empty", limit=_MOST_NAMED)
+    silent = project.bags.list(show="empty", limit=_MOST_NAMED)
     tagged = [bag for bag in silent.bags if any(value > 0 for value in bag.tags.values())]
     if tagged:
         names = ", ".join(plain(bag.name) for bag in tagged[:3])

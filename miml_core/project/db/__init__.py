@@ -1,0 +1,1 @@
+"""The project's database: engine, schema, migrations, backups, and the project's own folders."""

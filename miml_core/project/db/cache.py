@@ -1,0 +1,59 @@
+"""Files that can be computed again, in the folder `cache` of a project.
+
+A project may come from somebody else, so nothing is read or written through a link, and what is read is
+checked before use. A file that cannot be written is not an error: it is computed again when it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from miml_core.errors import BagtagError
+from miml_core.project.db.own_folders import find_own_folder, is_real_file, open_new_file, own_folder
+
+FOLDER = "cache"
+_MOST_BYTES = 64 * 2**20
+
+
+def read(project: Path, name: str, *subfolders: str) -> bytes | None:
+    """Return the content of a cached file; None if there is none."""
+    folder = find_own_folder(project, FOLDER, *subfolders)
+    if folder is None or not is_real_file(folder / name):
+        return None
+    try:
+        with (folder / name).open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError:
+        return None
+    return content if len(content) <= _MOST_BYTES else None
+
+
+def write(project: Path, name: str, content: bytes, *subfolders: str) -> bool:
+    """Write a file to the cache; return whether that succeeded."""
+    try:
+        folder = own_folder(project, FOLDER, *subfolders)
+        part = folder / f"{name}.{os.getpid()}-{threading.get_ident()}.part"
+        try:
+            with open_new_file(part) as file:
+                file.write(content)
+            part.replace(folder / name)
+        except OSError:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise
+    except (OSError, BagtagError):
+        return False
+    return True
+
+
+def drop_oldest(project: Path, most: int, *subfolders: str) -> None:
+    """Delete the oldest files of a folder of the cache beyond the `most` newest."""
+    folder = find_own_folder(project, FOLDER, *subfolders)
+    if folder is None:
+        return
+    with suppress(OSError):
+        for path in sorted(folder.iterdir(), key=lambda path: path.lstat().st_mtime, reverse=True)[most:]:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,113 @@
+"""The settings of a project: its name and kind, how segments are detected, and the app's preferences."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from sqlalchemy import Connection, bindparam, func, insert, select, text
+
+from miml_core.errors import BagtagError
+from miml_core.project.db import notes, revisions
+from miml_core.project.db.schema import bags, features, meta, topics
+
+if TYPE_CHECKING:
+    from miml_core.instances import InstanceSettings
+
+_GET = select(meta.c.value).where(meta.c.key == bindparam("key"))
+_PUT = text("INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = :value")
+
+
+def initialise(connection: Connection, *, kind: str, name: str, settings: dict[str, Any] | None) -> None:
+    """Fill the tables of a new project."""
+    if kind not in ("sound", "picture"):
+        raise BagtagError(f'The kind of a project is "sound" or "picture", not {kind!r}.')
+    connection.execute(insert(topics).values(name=revisions.COUNTER, revision=1))
+    put(connection, "name", name)
+    put(connection, "kind", kind)
+    put(connection, "settings_chosen", settings is not None)
+    from miml_core.instances import InstanceSettings
+
+    _store(connection, InstanceSettings() if settings is None else InstanceSettings.from_dict(settings))
+
+
+def get(connection: Connection, key: str, default: Any = None) -> Any:
+    """Return a stored value (any JSON)."""
+    stored = connection.execute(_GET, {"key": key}).scalar()
+    return default if stored is None else json.loads(stored)
+
+
+def put(connection: Connection, key: str, value: Any) -> None:
+    """Store a value (any JSON)."""
+    connection.execute(_PUT, {"key": key, "value": json.dumps(value)})
+
+
+def kind(connection: Connection) -> Literal["sound", "picture"]:
+    """Return which kind of media the project holds."""
+    return "picture" if get(connection, "kind") == "picture" else "sound"
+
+
+def instance_settings(connection: Connection) -> InstanceSettings:
+    """Return how segments are detected and described."""
+    from miml_core.instances import InstanceSettings
+
+    try:
+        return InstanceSettings.from_dict(get(connection, "settings"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BagtagError(
+            "The settings of this project cannot be read: the database is damaged, or was not written by Bagtag. "
+            "Restore it from a backup."
+        ) from error
+
+
+def set_instance_settings(connection: Connection, new: InstanceSettings, *, annotator: str) -> int:
+    """Store new settings; return how many bags they make out of date."""
+    if get(connection, "settings") != json.loads(json.dumps(new.to_dict())):
+        revision = revisions.advance(connection, changed_topics=["settings"])
+        notes.write_note(connection, annotator, "settings", "changed the settings", revision=revision)
+        _store(connection, new)
+    put(connection, "settings_chosen", True)
+    return n_out_of_date(connection)
+
+
+def suit_first_recording(connection: Connection, rate: float) -> None:
+    """Choose settings by the sample rate of the first recording, unless a person has already changed them."""
+    if not get(connection, "settings_chosen"):
+        from miml_core.instances import InstanceSettings
+
+        _store(connection, InstanceSettings.for_rate(rate))
+        put(connection, "settings_chosen", True)
+        revisions.advance(connection, changed_topics=["settings"])
+
+
+def renew_keys(connection: Connection) -> InstanceSettings:
+    """Return the settings, with keys computed by this version, which may detect or describe segments differently."""
+    used = instance_settings(connection)
+    if (used.segment_key, used.feature_key) != (segment_key(connection), feature_key(connection)):
+        _store(connection, used)
+        revisions.advance(connection, changed_topics=["settings"])
+    return used
+
+
+def segment_key(connection: Connection) -> str:
+    """Return the key of the present settings; segments detected with another one are out of date."""
+    return str(get(connection, "segment_key"))
+
+
+def feature_key(connection: Connection) -> str:
+    """Return the key of the present settings for features; features with another one are out of date."""
+    return str(get(connection, "feature_key"))
+
+
+def n_out_of_date(connection: Connection) -> int:
+    """Count the bags whose segments or features are missing or were made with other settings."""
+    stale = bags.outerjoin(features, features.c.bag_id == bags.c.id)
+    wanted = (bags.c.segment_key != segment_key(connection)) | bags.c.segment_key.is_(None)
+    described = features.c.feature_key != feature_key(connection)
+    return int(connection.execute(select(func.count()).select_from(stale).where(wanted | described)).scalar() or 0)
+
+
+def _store(connection: Connection, new: InstanceSettings) -> None:
+    put(connection, "settings", new.to_dict())
+    put(connection, "segment_key", new.segment_key)
+    put(connection, "feature_key", new.feature_key)

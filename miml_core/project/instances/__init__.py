@@ -1,0 +1,1 @@
+"""Detected segments and their features: detect, store, replace and describe them."""

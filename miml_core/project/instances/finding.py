@@ -1,0 +1,28 @@
+"""Detect and describe the segments of one bag, without storing them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Row
+
+from miml_core.project.db import settings
+from miml_core.project.media import files as media_files
+
+if TYPE_CHECKING:
+    from miml_core.instances import Instances, InstanceSettings
+
+
+def detect_instances(connection: Connection, folder: Path, bag: Row[Any], used: InstanceSettings) -> Instances:
+    """Return the segments of a bag and their features."""
+    path = media_files.path_of_bag(connection, folder, bag.id)
+    return detect_in_file(path, bag.start, bag.end, settings.kind(connection), used.within(folder))
+
+
+def detect_in_file(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances:
+    from miml_core import instances
+
+    if kind == "picture":
+        return instances.picture_instances(path, used)
+    return instances.sound_instances(path, start, end, used)

@@ -1,0 +1,1 @@
+"""Work in the background: the queue, the worker process and what each kind of job does."""

@@ -1,0 +1,125 @@
+"""Predict bags again after edits: the label of one segment changes the posterior of the others.
+
+Every edit, whoever makes it, notes the bags whose predictions depend on it (`note_bags`). A server predicts them in the
+background once the person pauses (`Store.predicts_in_background`). Any other program predicts them when it closes the
+project (`predict_noted`). Many bags at once are left to a job. One thread predicts for all projects of a server, and
+pauses after each bag: while many people edit, edits come before predictions.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+
+from miml_core.errors import BagtagError
+from miml_core.project.db import settings
+from miml_core.project.db.store import Store
+from miml_core.project.events import EditStored
+from miml_core.project.jobs import queue as job_queue
+from miml_core.project.learning import predicting
+from miml_core.project.queries import predictions
+
+PAUSE_S = 0.4
+_MOST_BAGS = 20
+"""More bags than this are predicted by a job."""
+_PAUSE_RATIO, _LONGEST_PAUSE_S = 4.0, 1.0
+"""The thread pauses four times as long as the bag took, so that predictions use at most a fifth of a core."""
+
+_log = logging.getLogger("bagtag.repredict")
+_waiting: dict[tuple[str, int], tuple[float, Store]] = {}
+"""Project and bag -> when it is due."""
+_changed = threading.Condition()
+_threads: list[threading.Thread] = []
+
+
+def note_edit(event: EditStored) -> None:
+    """Note the bags of a stored edit, if predictions depend on it."""
+    if event.changes_predictions:
+        note_bags(event.store, event.bag_ids)
+
+
+def note_bags(store: Store, bag_ids: Iterable[int]) -> None:
+    """Note bags whose predictions an edit changed: they are predicted again soon, or when the project is closed."""
+    bag_ids = list(bag_ids)
+    if not bag_ids:
+        return
+    if not store.predicts_in_background:
+        store.bags_to_predict.update(bag_ids)
+    elif len(bag_ids) > _MOST_BAGS:
+        _start_job(store)
+    else:
+        for bag_id in bag_ids:
+            predict_soon(store, bag_id)
+
+
+def predict_soon(store: Store, bag_id: int) -> None:
+    """Predict a bag again after `PAUSE_S` seconds without a further call for it."""
+    with _changed:
+        _waiting[str(store.folder), bag_id] = (time.monotonic() + PAUSE_S, store)
+        if not _threads or not _threads[0].is_alive():
+            _threads[:] = [threading.Thread(target=_predict_forever, name="predict again", daemon=True)]
+            _threads[0].start()
+        _changed.notify()
+
+
+def predict_noted(store: Store) -> None:
+    """Predict the bags that were noted and not predicted yet; a project without a model has nothing to predict."""
+    noted, store.bags_to_predict = sorted(store.bags_to_predict), set()
+    if not noted or not store.is_in_place():
+        return
+    try:
+        with store.read() as connection:
+            run_id = settings.get(connection, "current_run")
+            if run_id is None:
+                return
+            stale = set(predictions.bags_to_predict(connection, run_id))  # a training may have followed the edits
+    except BagtagError as error:
+        _log.info("Predictions stay as they are: %s", error)
+        return
+    noted = [bag_id for bag_id in noted if bag_id in stale]
+    if len(noted) > _MOST_BAGS:
+        _start_job(store)
+        return
+    for bag_id in noted:
+        _predict(store, bag_id)
+
+
+def _predict_forever() -> None:
+    while True:
+        store, bag_id = _next_due()
+        began = time.monotonic()
+        _predict(store, bag_id)
+        time.sleep(min(_PAUSE_RATIO * (time.monotonic() - began), _LONGEST_PAUSE_S))
+
+
+def _next_due() -> tuple[Store, int]:
+    """Wait until a bag is due, and return it."""
+    with _changed:
+        while True:
+            first = min(_waiting, key=lambda name: _waiting[name][0], default=None)
+            if first is None:
+                _changed.wait()
+                continue
+            due, store = _waiting[first]
+            if due <= time.monotonic():
+                del _waiting[first]
+                return store, first[1]
+            _changed.wait(due - time.monotonic())
+
+
+def _predict(store: Store, bag_id: int) -> None:
+    try:
+        predicting.predict_bag(store, bag_id)
+    except BagtagError as error:
+        _log.info("Bag %s keeps its predictions: %s", bag_id, error)
+    except Exception:
+        _log.exception("Bag %s could not be predicted again", bag_id)
+
+
+def _start_job(store: Store) -> None:
+    try:
+        job_queue.start(store, "predict", {}, "")
+    except BagtagError as error:
+        _log.info("Predictions stay as they are: %s", error)

@@ -1,0 +1,221 @@
+"""Detect the segments of many bags: processes detect, this one stores, so that a restart continues."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Row, select, text
+
+from miml_core.errors import BagtagError
+from miml_core.project.db import settings
+from miml_core.project.db.schema import bags as bags_table
+from miml_core.project.errors import Gone
+from miml_core.project.instances import resegment
+from miml_core.project.instances.finding import detect_in_file
+from miml_core.project.jobs import queue as job_queue
+from miml_core.project.jobs.context import JobContext
+from miml_core.project.jobs.tasks import describing
+from miml_core.project.media import files as media_files
+
+if TYPE_CHECKING:
+    from miml_core.instances import Instances, InstanceSettings
+
+    Arguments = tuple[Path, float, float, str, InstanceSettings]
+
+_STORED_AT_ONCE = 20
+_UNSTORED_SECONDS = 1.0
+_TRANSACTION_SECONDS = 0.02
+_NICE = 10
+_POLL_SECONDS = 0.3
+_ALONE_SECONDS = 2.0
+_WORTH_SECONDS = 8.0
+"""Starting processes takes seconds: it begins in this one, and starts others only for more work than this."""
+
+
+def run(context: JobContext) -> dict[str, Any]:
+    """Detect and store the segments of the chosen bags, then describe what is missing."""
+    import miml_core.instances  # noqa: F401  # loading it inside the transaction would keep annotators waiting
+
+    params = context.params
+    scope, again = params.get("scope", "stale"), bool(params.get("again"))
+    with context.store.write() as connection:
+        used = settings.renew_keys(connection)
+        kind = settings.kind(connection)
+        chosen = resegment.scope_bags(connection, params.get("bags"), scope=scope, again=again or scope == "all")
+        if again or scope == "all":
+            _mark_to_do(connection, chosen)
+            rest = {**params, "scope": "stale" if scope == "all" else scope, "again": False}
+            job_queue.change_params(connection, context.job_id, rest)  # a restart continues with the rest
+    chosen_rows = _still_to_do(context, chosen, used.segment_key)
+    total = len(chosen)
+    context.report(total - len(chosen_rows), total, "detecting segments")
+    done, n_bags, n_segments = total - len(chosen_rows), 0, 0
+    files: dict[int, media_files.BagFile] = {}
+    batch = _Batch(context, used, files)
+    try:
+        for bag, found in _detect_all(context, chosen_rows, kind, used, files):
+            done += 1
+            if isinstance(found, str):
+                context.fail(bag.name, found, bag.id)
+            else:
+                batch.add(bag.id, found)
+                n_bags += 1
+                n_segments += len(found.regions)
+            context.report(done, total, f"detecting segments: {bag.name}")
+    finally:
+        batch.store()
+    describing.describe_all(context)
+    return {"message": f"{n_segments} segments in {n_bags} bags", "bags": n_bags, "segments": n_segments}
+
+
+def _mark_to_do(connection: Connection, chosen: list[int]) -> None:
+    """Mark bags as not up to date, so that an interrupted job can continue."""
+    connection.execute(
+        text("UPDATE bags SET segment_key = NULL WHERE id IN (SELECT value FROM json_each(:bags))"),
+        {"bags": json.dumps(chosen)},
+    )
+
+
+def _still_to_do(context: JobContext, chosen: list[int], key: str) -> list[Row[Any]]:
+    wanted = set(chosen)
+    with context.store.read() as connection:
+        rows = connection.execute(select(bags_table).order_by(bags_table.c.id)).all()
+    return [row for row in rows if row.id in wanted and row.segment_key != key]
+
+
+def _detect_all(
+    context: JobContext,
+    rows: list[Row[Any]],
+    kind: str,
+    used: InstanceSettings,
+    files: dict[int, media_files.BagFile],
+) -> Iterator[tuple[Row[Any], Instances | str]]:
+    """Yield each bag with its segments, or with the reason why it failed, in the order in which they are ready."""
+    processes = int(context.params.get("processes") or os.cpu_count() or 1)
+    tasks = _tasks(context, rows, kind, used, files)
+    began = time.monotonic()
+    for done, (row, arguments) in enumerate(tasks):
+        context.check()
+        yield row, arguments if isinstance(arguments, str) else _detect(*arguments)
+        if done == 0:
+            began = time.monotonic()  # the first bag includes the time of imports
+            continue
+        spent = time.monotonic() - began
+        if processes > 1 and spent > _ALONE_SECONDS and spent / done * (len(rows) - done - 1) > _WORTH_SECONDS:
+            break
+    else:
+        return
+    yield from _detect_in_processes(context, tasks, processes)
+
+
+def _detect_in_processes(
+    context: JobContext, tasks: Iterator[tuple[Row[Any], Arguments | str]], processes: int
+) -> Iterator[tuple[Row[Any], Instances | str]]:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_set_up_process) as pool:
+        waiting: dict[Future[Instances | str], Row[Any]] = {}
+        try:
+            for row, arguments in tasks:
+                if isinstance(arguments, str):
+                    yield row, arguments
+                    continue
+                waiting[pool.submit(_detect, *arguments)] = row
+                while len(waiting) >= 4 * processes:
+                    yield from _ready(context, waiting)
+            while waiting:
+                yield from _ready(context, waiting)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _set_up_process() -> None:
+    """Set up a process: one thread, because the processes use every core, and a low priority."""
+    from threadpoolctl import threadpool_limits
+
+    from miml_core.threads import lower_priority
+
+    lower_priority(_NICE)
+    os.environ["BAGTAG_THREADS"] = "1"
+    threadpool_limits(1)
+
+
+def _ready(
+    context: JobContext, waiting: dict[Future[Instances | str], Row[Any]]
+) -> Iterator[tuple[Row[Any], Instances | str]]:
+    context.check()
+    done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+def _tasks(
+    context: JobContext,
+    rows: list[Row[Any]],
+    kind: str,
+    used: InstanceSettings,
+    files: dict[int, media_files.BagFile],
+) -> Iterator[tuple[Row[Any], Arguments | str]]:
+    """Yield the arguments of `_detect` for each bag, or why it fails; adds the bag's file to `files`."""
+    for row in rows:
+        try:
+            with context.store.read() as connection:
+                files[row.id] = media_files.file_of_bag(connection, context.store.folder, row.id)
+        except BagtagError as error:
+            yield row, str(error)
+            continue
+        yield row, (files[row.id].path, row.start, row.end, kind, used.within(context.store.folder))
+
+
+def _detect(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances | str:
+    """Detect the segments of one bag, in any process; for a file that cannot be used return the reason."""
+    try:
+        return detect_in_file(path, start, end, kind, used)
+    except BagtagError as error:
+        return str(error)
+    except Exception as error:
+        return f"{path.name} could not be segmented ({type(error).__name__}: {error})."
+
+
+class _Batch:
+    """Detected bags that are not stored yet: several per commit, which waits for the disk, but stored soon."""
+
+    def __init__(self, context: JobContext, used: InstanceSettings, files: dict[int, media_files.BagFile]) -> None:
+        self._context, self._used, self._files = context, used, files
+        self._found: list[tuple[int, Instances]] = []
+        self._since = time.monotonic()
+
+    def add(self, bag_id: int, found: Instances) -> None:
+        """Add a bag; store the batch if it is full or old."""
+        self._found.append((bag_id, found))
+        if len(self._found) == _STORED_AT_ONCE or time.monotonic() - self._since > _UNSTORED_SECONDS:
+            self.store()
+
+    def store(self) -> None:
+        """Store the bags, in transactions of a few each, because annotators wait while one is open."""
+        refused: list[tuple[int, media_files.BagFile, str]] = []
+        while self._found:
+            n_stored, until = 0, time.monotonic() + _TRANSACTION_SECONDS
+            with self._context.store.write() as connection:
+                while n_stored < len(self._found) and (n_stored == 0 or time.monotonic() < until):
+                    bag_id, found = self._found[n_stored]
+                    n_stored += 1
+                    file = self._files.pop(bag_id)
+                    try:
+                        media_files.check_same_file(connection, self._context.store.folder, bag_id, file)
+                    except Gone:
+                        raise
+                    except BagtagError as error:
+                        refused.append((bag_id, file, str(error)))
+                        continue
+                    resegment.store_in_transaction(connection, bag_id, found, self._used)
+            del self._found[:n_stored]
+        for bag_id, file, reason in refused:
+            self._context.fail(file.path.name, reason, bag_id)
+        self._since = time.monotonic()

@@ -1,0 +1,1 @@
+"""Runs of models: the model files, their predictions and the index of the review queues."""

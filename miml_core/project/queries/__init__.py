@@ -1,0 +1,1 @@
+"""What pages, routes, jobs and the command line read from a project."""

@@ -1,0 +1,183 @@
+"""The BagSet of a project: features, tags and corrections, in a few long reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Column, Connection, Select, func, select
+
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
+from miml_core.errors import BagtagError
+from miml_core.project.db import revisions, settings
+from miml_core.project.db.schema import bags, classes, tags, verdicts
+from miml_core.project.db.schema import features as features_table
+from miml_core.project.queries import features
+
+_FEW = 500
+
+
+@dataclass(frozen=True)
+class BagSetIndex:
+    """The bags, segments and classes of the rows and columns of a BagSet."""
+
+    bag_ids: NDArray[np.int64]
+    """(B,)"""
+    segment_ids: NDArray[np.int64]
+    """(N,)"""
+    class_ids: list[int]
+    """C"""
+    offsets: NDArray[np.int64]
+    """(B + 1,)"""
+    revision: int
+    """The project's revision when it was read."""
+    feature_key: str
+
+
+def load(
+    connection: Connection,
+    bag_ids: Sequence[int] | None = None,
+    *,
+    only_tagged: bool = False,
+    class_ids: Sequence[int] | None = None,
+) -> tuple[BagSet, BagSetIndex]:
+    """Return the BagSet that models learn from, and its index.
+
+    The columns are the classes of `class_ids`, or all classes that some bag is tagged with. Bags without described
+    segments are left out.
+    """
+    columns = list(class_ids) if class_ids is not None else tagged_classes(connection)
+    if not columns:
+        raise BagtagError("No bag is tagged yet: there is nothing to learn from. Tag some bags first.")
+    key = settings.feature_key(connection)
+    found = _features(connection, key, bag_ids)
+    if not found:
+        raise BagtagError("No segment is described yet: detect segments first.")
+    ids = np.array([bag for bag, _, _ in found], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum([len(segment_ids) for _, segment_ids, _ in found])])
+    index = BagSetIndex(
+        bag_ids=ids,
+        segment_ids=np.concatenate([segment_ids for _, segment_ids, _ in found]),
+        class_ids=columns,
+        offsets=offsets,
+        revision=revisions.current(connection),
+        feature_key=key,
+    )
+    X = np.empty((int(offsets[-1]), found[0][2].shape[1]))
+    for (_, _, block), start in zip(found, offsets):
+        X[start : start + len(block)] = block
+    names = {row.id: row.name for row in connection.execute(_of_few(select(bags.c.id, bags.c.name), bags.c.id, ids))}
+    class_names = {row.id: row.name for row in connection.execute(select(classes.c.id, classes.c.name))}
+    full = BagSet(
+        X,
+        offsets,
+        _tags(connection, index),
+        [class_names[column] for column in columns],
+        _labels(connection, index),
+        [names[int(bag)] for bag in ids],
+    )
+    return _only_tagged(full, index) if only_tagged else (full, index)
+
+
+def tagged_classes(connection: Connection) -> list[int]:
+    """Return the classes in use that at least one bag is tagged as having."""
+    used = select(tags.c.class_id).where(tags.c.value > 0).distinct()
+    live = select(classes.c.id).where(classes.c.id.in_(used), classes.c.merged_into.is_(None), ~classes.c.removed)
+    return list(connection.execute(live.order_by(classes.c.id)).scalars())
+
+
+def _features(
+    connection: Connection, key: str, bag_ids: Sequence[int] | None
+) -> list[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
+    query = (
+        select(
+            features_table.c.bag_id,
+            features_table.c.exact,
+            features_table.c.n_features,
+            features_table.c.segment_ids,
+            features_table.c.numbers,
+        )
+        .where(features_table.c.feature_key == key)
+        .order_by(features_table.c.bag_id)
+    )
+    wanted = None if bag_ids is None else {int(bag) for bag in bag_ids}
+    if wanted is not None and len(wanted) <= _FEW:
+        query = query.where(features_table.c.bag_id.in_(wanted))
+    found = []
+    for bag, exact, n_features, segment_ids, numbers in connection.execute(query):
+        if not segment_ids or (wanted is not None and bag not in wanted):
+            continue
+        ids, X = features.unpack(segment_ids, numbers, n_features)
+        if not exact:
+            live = np.isin(ids, features.live_ids(connection, bag))
+            ids, X = ids[live], X[live]
+        if len(ids):
+            found.append((int(bag), ids, X))
+    return found
+
+
+def _tags(connection: Connection, index: BagSetIndex) -> NDArray[np.int8]:
+    """Return (B, C) tags; classes that a finished bag is not tagged with are absent."""
+    finished = select(bags.c.id).where(bags.c.finished, ~bags.c.rest_unknown)
+    closed = set(connection.execute(_of_few(finished, bags.c.id, index.bag_ids)).scalars())
+    complete = np.array([int(bag) in closed for bag in index.bag_ids], dtype=bool)
+    matrix = np.zeros((len(index.bag_ids), len(index.class_ids)), dtype=np.int8)
+    matrix[complete] = -1
+    tagged = select(tags.c.bag_id, tags.c.class_id, tags.c.value)
+    stored = _table(connection, _of_few(tagged, tags.c.bag_id, index.bag_ids))
+    rows = _places(index.bag_ids, stored[:, 0])
+    columns = _places(np.array(index.class_ids), stored[:, 1])
+    known = (rows >= 0) & (columns >= 0)
+    matrix[rows[known], columns[known]] = stored[known, 2]
+    return matrix
+
+
+def _labels(connection: Connection, index: BagSetIndex) -> NDArray[np.int64]:
+    """Return (N,) labels: class index, background or unknown; a class without a column is unknown."""
+    labels = np.full(len(index.segment_ids), UNKNOWN, dtype=np.int64)
+    labelled = select(verdicts.c.segment_id, func.coalesce(verdicts.c.class_id, BACKGROUND))
+    stored = _table(connection, _of_few(labelled, verdicts.c.segment_id, index.segment_ids))
+    rows = _places(index.segment_ids, stored[:, 0])
+    columns = _places(np.array(index.class_ids), stored[:, 1])
+    values = np.where(stored[:, 1] == BACKGROUND, BACKGROUND, np.where(columns >= 0, columns, UNKNOWN))
+    labels[rows[rows >= 0]] = values[rows >= 0]
+    return labels
+
+
+def _of_few(query: Select[Any], column: Column[int], ids: NDArray[np.int64]) -> Select[Any]:
+    """Return the query for some bags or segments only; for all rows if they are many, which is faster."""
+    return query.where(column.in_(ids.tolist())) if len(ids) <= _FEW else query
+
+
+def _only_tagged(full: BagSet, index: BagSetIndex) -> tuple[BagSet, BagSetIndex]:
+    tagged = (full.tags != 0).any(axis=1)
+    labelled = np.add.reduceat(full.labels != UNKNOWN, full.offsets[:-1]) > 0
+    return choose(full, index, np.flatnonzero(tagged | labelled))
+
+
+def choose(full: BagSet, index: BagSetIndex, places: NDArray[np.int64]) -> tuple[BagSet, BagSetIndex]:
+    """Return some bags of a BagSet, with their index."""
+    if len(places) == 0:
+        raise BagtagError("No tagged bag has segments yet: tag some bags and detect their segments first.")
+    part = full[places]
+    rows = np.concatenate([np.arange(*index.offsets[place : place + 2]) for place in places])
+    return part, replace(
+        index, bag_ids=index.bag_ids[places], segment_ids=index.segment_ids[rows], offsets=part.offsets
+    )
+
+
+def _table(connection: Connection, query: Any) -> NDArray[np.int64]:
+    rows = [tuple(row) for row in connection.execute(query)]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(query.selected_columns))
+
+
+def _places(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each wanted number in `known`; -1 if it is not in it."""
+    order = np.argsort(known, kind="stable")
+    spots = np.searchsorted(known, wanted, sorter=order)
+    spots = np.minimum(spots, len(known) - 1)
+    places = order[spots]
+    return np.where(known[places] == wanted, places, -1)

@@ -1,0 +1,119 @@
+"""Segments of a project as the rows that every exchange format takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from sqlalchemy import Connection, select
+
+from miml_core.bags import BACKGROUND
+from miml_core.errors import BagtagError
+from miml_core.exchange.rows import LabelSource, SegmentRow, Status
+from miml_core.project.db import settings
+from miml_core.project.db.schema import bags, media, predictions
+from miml_core.project.queries import classes, prediction_blocks, segments
+from miml_core.project.records import Class, Segment
+
+What = Literal["confirmed", "predicted", "all"]
+
+
+def rows(
+    connection: Connection,
+    what: str,
+    *,
+    min_probability: float = 0.0,
+    bag_ids: Sequence[int] | None = None,
+    limit: int | None = None,
+    outlines: bool = True,
+) -> list[SegmentRow]:
+    """Return all rows, or the first `limit`, for which only bags with a matching segment are read."""
+    made: list[SegmentRow] = []
+    if what == "predicted" and limit is not None and bag_ids is None:
+        bag_ids = _bags_to_read(connection, min_probability)
+    for row in each(connection, what, min_probability=min_probability, bag_ids=bag_ids, outlines=outlines):
+        if limit is not None and len(made) >= limit:
+            break
+        made.append(row)
+    return made
+
+
+def _bags_to_read(connection: Connection, min_probability: float) -> list[int]:
+    """Return bags with a checked segment or one predicted at least this probable (within the precision of float16)."""
+    sure = select(predictions.c.bag_id).where(predictions.c.probability >= min_probability - 1e-3)
+    checked = select(bags.c.id).where(bags.c.n_reviewed > 0)
+    return list(connection.execute(sure.union(checked)).scalars())
+
+
+def each(
+    connection: Connection,
+    what: str,
+    *,
+    min_probability: float = 0.0,
+    bag_ids: Sequence[int] | None = None,
+    outlines: bool = True,
+) -> Iterator[SegmentRow]:
+    """Yield one row per segment, bag by bag."""
+    if what not in ("confirmed", "predicted", "all"):
+        raise BagtagError(f'What to export is "confirmed", "predicted" or "all", not {what!r}; choose one of these.')
+    kind = settings.kind(connection)
+    known = {one.id: one for one in classes.all_classes(connection)}
+    run = prediction_blocks.current_run(connection)
+    model = "" if run is None else str(run.model)
+    wanted = None if bag_ids is None else set(bag_ids)
+    files = select(bags, media.c.path, media.c.width, media.c.height, media.c.recorded_at.label("began"))
+    has_any = (bags.c.n_reviewed if what == "confirmed" else bags.c.n_segments) > 0
+    joined = files.join(media, media.c.id == bags.c.media_id).where(has_any)
+    ordered = joined.order_by(media.c.path, bags.c.start, bags.c.id)
+    for bag in connection.execute(ordered).all():
+        if wanted is not None and bag.id not in wanted:
+            continue
+        for segment in segments.of_bag(connection, bag.id, tolerance=0.0 if outlines else None):
+            label_fields = _labelled(segment, known, what, min_probability, model)
+            if label_fields is not None:
+                yield SegmentRow(**_position_fields(bag, segment, kind), **label_fields)
+
+
+def _position_fields(bag: Any, segment: Segment, kind: str) -> dict[str, Any]:
+    place: dict[str, Any] = {
+        "file": bag.path,
+        "kind": kind,
+        "bag": bag.name,
+        "segment": segment.id,
+        "outline": tuple(tuple(ring) for ring in segment.outline),
+        "recorded_at": bag.began or "",
+    }
+    if kind == "picture":
+        box = (segment.left, segment.low, segment.right, segment.high)
+        return {**place, "box": box, "width": bag.width, "height": bag.height}
+    return {**place, "start_s": segment.left, "end_s": segment.right, "low_hz": segment.low, "high_hz": segment.high}
+
+
+def _labelled(
+    segment: Segment, known: dict[int, Class], what: str, min_probability: float, model: str
+) -> dict[str, Any] | None:
+    guess = segment.prediction
+    if segment.label is not None:
+        probability = None if guess is None else guess.probabilities.get(segment.label)
+        return _label_fields(known, segment.label, "confirmed", "person", segment.annotator or "", probability, guess)
+    if what == "confirmed":
+        return None
+    if guess is not None and guess.probability >= min_probability:
+        return _label_fields(known, guess.top, "predicted", "model", model, guess.probability, guess)
+    return {"status": "unlabelled"} if what == "all" else None
+
+
+def _label_fields(
+    known: dict[int, Class],
+    label: int,
+    status: Status,
+    said_by: LabelSource,
+    who: str,
+    probability: float | None,
+    guess: Any,
+) -> dict[str, Any]:
+    run = "" if guess is None else f"run {guess.run_id}"
+    word = {"said_by": said_by, "who": who, "probability": probability, "run": run}
+    if label == BACKGROUND or label not in known:
+        return {**word, "status": "background"}
+    return {**word, "status": status, "label": known[label].name, "scientific_name": known[label].scientific_name}

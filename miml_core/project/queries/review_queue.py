@@ -1,0 +1,131 @@
+"""The review queues, and the accuracy of the predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select, text, tuple_
+
+from miml_core.bags import BACKGROUND
+from miml_core.errors import BagtagError
+from miml_core.project.db import settings
+from miml_core.project.db.schema import bag_predictions as blocks
+from miml_core.project.db.schema import predictions as table
+from miml_core.project.db.schema import verdicts
+from miml_core.project.queries import prediction_blocks
+from miml_core.project.review_records import ReviewItem, SampleAccuracy
+from miml_core.review.accuracy import wilson_interval
+
+_OPEN = text("NOT reviewed")
+_INFORMATIVE = text("informative IS NOT NULL")
+_DESCENDING = ("informative", "contradicts", "newest")
+
+
+def next_segments(
+    connection: Connection, order: str, *, class_id: int | None = None, limit: int = 50, exclude: Sequence[int] = ()
+) -> list[ReviewItem]:
+    """Return unreviewed segments in a review order."""
+    query = _ordered(order, class_id).limit(limit + len(exclude))
+    skip = set(exclude)
+    found = [ReviewItem(row[0], row[1], float(row[2])) for row in connection.execute(query) if row[0] not in skip]
+    return found[:limit]
+
+
+def next_page(
+    connection: Connection,
+    order: str,
+    *,
+    class_id: int | None = None,
+    after: tuple[float, int] | None = None,
+    limit: int = 100,
+) -> list[ReviewItem]:
+    """Return unreviewed segments in the order of `next_segments`, those that follow `after` (score, segment id).
+
+    Scores are exactly as stored (those of "random" are integers), so that they can be passed back as `after`. A segment
+    whose score changes between two pages may be in both or in neither.
+    """
+    query = _ordered(order, class_id)
+    segment_id, _, score = query.selected_columns
+    falling = order in _DESCENDING
+    query = query.order_by(segment_id.desc() if falling else segment_id)
+    if after is not None:
+        place = tuple_(score, segment_id)
+        query = query.where(place < after if falling else place > after)
+    return [ReviewItem(row[0], row[1], row[2]) for row in connection.execute(query.limit(limit))]
+
+
+def sizes(connection: Connection) -> dict[str, int]:
+    """Return the number of segments in each review order.
+
+    "informative" is among them only if the current run's model computes that.
+    """
+    waiting = int(connection.execute(select(func.count()).select_from(table).where(_OPEN)).scalar() or 0)
+    contradicting = connection.execute(
+        select(func.count()).select_from(table).where(_OPEN, table.c.contradiction > 0)
+    ).scalar()
+    telling = {"informative": _n_informative(connection)} if _has_informative(connection) else {}
+    return {
+        "least_sure": waiting,
+        **telling,
+        "contradicts": int(contradicting or 0),
+        "newest": waiting,
+        "random": waiting,
+    }
+
+
+def _has_informative(connection: Connection) -> bool:
+    """Return whether the current run has informativeness; its blocks are of one model, so any of them shows it."""
+    run_id = settings.get(connection, "current_run")
+    one = select(blocks.c.informative.is_not(None)).where(blocks.c.run_id == run_id).limit(1)
+    return bool(connection.execute(one).scalar())
+
+
+def _n_informative(connection: Connection) -> int:
+    return int(connection.execute(select(func.count()).select_from(table).where(_OPEN, _INFORMATIVE)).scalar() or 0)
+
+
+def sample_accuracy(connection: Connection, run_id: int | None) -> SampleAccuracy:
+    """Return the accuracy of one run (0: of all runs) in the random sample."""
+    chosen = run_id if run_id is not None else settings.get(connection, "current_run")
+    query = _right_and_all().where(verdicts.c.sampled)
+    return _accuracy(connection, query if chosen == 0 else query.where(verdicts.c.run_id == chosen))
+
+
+def checked_accuracy(connection: Connection) -> SampleAccuracy:
+    """Return the accuracy among all segments checked since the current run was made."""
+    run = prediction_blocks.current_run(connection)
+    return _accuracy(connection, _right_and_all().where(verdicts.c.run_id == (-1 if run is None else run.id)))
+
+
+def _right_and_all() -> Select[Any]:
+    own_label = func.coalesce(verdicts.c.class_id, BACKGROUND)
+    return select(func.count(), func.total(verdicts.c.predicted == own_label)).where(verdicts.c.predicted.is_not(None))
+
+
+def _accuracy(connection: Connection, query: Select[Any]) -> SampleAccuracy:
+    n, right = connection.execute(query).one()
+    low, high = wilson_interval(int(right), int(n))
+    return SampleAccuracy(int(n), int(right), right / n if n else None, low, high)
+
+
+def _ordered(order: str, class_id: int | None) -> Select[Any]:
+    if order == "least_sure":
+        return _items(table.c.margin).order_by(table.c.margin)
+    if order == "informative":
+        return _items(table.c.informative).where(_INFORMATIVE).order_by(table.c.informative.desc())
+    if order == "contradicts":
+        return _items(table.c.contradiction).where(table.c.contradiction > 0).order_by(table.c.contradiction.desc())
+    if order == "newest":
+        return _items(table.c.segment_id).order_by(table.c.segment_id.desc())
+    if order == "random":
+        return _items(table.c.shuffle).order_by(table.c.shuffle)
+    if order == "class":
+        if class_id is None:
+            raise BagtagError("Choose the class to review.")
+        return _items(table.c.probability).where(table.c.top == class_id).order_by(table.c.probability)
+    raise BagtagError(f"There is no review order called {order!r}; choose another one.")
+
+
+def _items(score: Any) -> Select[Any]:
+    return select(table.c.segment_id, table.c.bag_id, score).where(_OPEN)

@@ -1,0 +1,1 @@
+"""The services of a `Project`: one small class per topic."""

@@ -1,0 +1,82 @@
+"""The background jobs of a project."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any, Literal
+
+from miml_core.project.jobs import export_targets, queue
+from miml_core.project.jobs.params import check_params
+from miml_core.project.records import Job, JobFailure
+from miml_core.project.services.service import Service
+
+JobKind = Literal["import", "segment", "learn-segmenter", "features", "train", "predict", "export"]
+
+
+class Jobs(Service):
+    """`project.jobs`."""
+
+    def start(self, kind: JobKind, params: dict[str, Any] | None = None, *, annotator: str | None = None) -> Job:
+        """Queue work for a worker process of its own and start it as soon as its lane is free.
+
+        One job runs at a time in each of three lanes: files (import, segment, learn-segmenter, features),
+        model (train, predict) and export.
+
+        ``import``: ``paths`` (files or folders), ``bag_length``, ``overlap``, ``remainder``, ``recursive``.
+        ``segment``: ``bags`` (ids; default: all that are not up to date), ``again`` (also those up to date),
+        ``scope`` ("stale", "unreviewed" or "all"), ``processes``.
+        ``learn-segmenter``: learns from the segments that people kept and deleted, and changes the settings.
+        ``features``: describes segments whose features are missing or out of date.
+        ``train``: ``model`` (default "ored-lr"), ``params``, ``seed``, ``warm_start``; predicts at the end.
+        ``predict``: ``run`` (default: the current one).
+        ``export``: ``format``, ``path``, ``what`` ("confirmed", "predicted", "all"), ``min_probability``, ``bags``. The
+        folder of ``path`` is recorded in this installation as chosen for exports of this project.
+
+        Parameters are checked first (`jobs/params.py`, `jobs/export_targets.py`); a `BagtagError` names what is wrong.
+        """
+        params = params or {}
+        check_params(kind, params)
+        if kind == "export":
+            params = export_targets.choose_target(self._store.folder, params)
+        return queue.start(self._store, kind, params, self._name_or_own(annotator))
+
+    def list(self, *, active: bool = False, limit: int = 50) -> builtins.list[Job]:
+        """Return the latest jobs first; finds dead workers and starts waiting jobs."""
+        return queue.listing(self._store, active=active, limit=limit)
+
+    def list_stopped(self, *, limit: int = 50) -> builtins.list[Job]:
+        """Return jobs that another computer or another copy of the project queued or began, and that do not run.
+
+        They never start by themselves: `restart` starts one on this computer, `cancel` removes it.
+        """
+        return queue.listing(self._store, stopped=True, limit=limit)
+
+    def get(self, job_id: int) -> Job:
+        """Return one job as it is now; raises `Gone` when there is none."""
+        return queue.one(self._store, job_id)
+
+    def cancel(self, job_id: int) -> Job:
+        """Ask a job to stop; it stops within 2 s and keeps what it finished."""
+        return queue.cancel(self._store, job_id)
+
+    def stop_early(self, job_id: int) -> Job:
+        """Ask a training to end with what it has learnt so far: its run is kept, marked as stopped early."""
+        return queue.stop_early(self._store, job_id)
+
+    def restart(self, job_id: int) -> Job:
+        """Start a new job with the task of one that died, failed, was cancelled or is stopped; it continues there."""
+        return queue.restart(self._store, job_id)
+
+    def wait(self, job_id: int, *, timeout: float | None = None, tick: Callable[[Job], None] | None = None) -> Job:
+        """Wait until a job has ended, calling `tick` a few times per second."""
+        return queue.wait(self._store, job_id, timeout=timeout, tick=tick)
+
+    def failures(self, job_id: int) -> builtins.list[JobFailure]:
+        """Return what the job failed on, and why."""
+        with self._store.read() as connection:
+            return queue.failures(connection, job_id)
+
+    def log(self, job_id: int) -> builtins.list[str]:
+        """Return the log of the job and, if it died, the last lines it printed."""
+        return queue.log(self._store, job_id)

@@ -1,0 +1,78 @@
+"""Review predictions: which segments next, suggested tags, and the accuracy of the predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from miml_core.project.queries import predictions, review_queue, tag_reasons
+from miml_core.project.review_records import ReviewItem, SampleAccuracy, TagReason, TagSuggestion
+from miml_core.project.services.service import Service
+
+QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random"]
+
+
+class Review(Service):
+    """`project.review`."""
+
+    def queue(
+        self,
+        order: QueueOrder = "least_sure",
+        *,
+        class_id: int | None = None,
+        limit: int = 50,
+        exclude: Sequence[int] = (),
+    ) -> list[ReviewItem]:
+        """Return unreviewed segments in the order in which to review them.
+
+        "least_sure": smallest margin first; "informative": the label would teach the model most, nothing unless the
+        current run's model computes that; "contradicts": the model, not knowing the tags, is surest of a class the
+        bag is tagged as not having; "newest": detected last first; "class" with `class_id`: predicted as that class,
+        most doubtful first; "random": the sample for the accuracy, in a random order that stays the same.
+        """
+        with self._store.read() as connection:
+            return review_queue.next_segments(connection, order, class_id=class_id, limit=limit, exclude=exclude)
+
+    def page(
+        self,
+        order: QueueOrder = "least_sure",
+        *,
+        class_id: int | None = None,
+        after: tuple[float, int] | None = None,
+        limit: int = 100,
+    ) -> list[ReviewItem]:
+        """Return one page of `queue`: what follows `after`, the (score, segment id) at the end of another page."""
+        with self._store.read() as connection:
+            return review_queue.next_page(connection, order, class_id=class_id, after=after, limit=limit)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the number of segments in each order (without "class")."""
+        with self._store.read() as connection:
+            return review_queue.sizes(connection)
+
+    def sample_accuracy(self, run_id: int | None = None) -> SampleAccuracy:
+        """Return the accuracy of a run (by default the current one; 0 for all runs) in the random sample."""
+        with self._store.read() as connection:
+            return review_queue.sample_accuracy(connection, run_id)
+
+    def checked_accuracy(self) -> SampleAccuracy:
+        """Return the accuracy over everything checked since the current run was made, in the sample or not.
+
+        It is pessimistic if mostly doubtful segments were checked.
+        """
+        with self._store.read() as connection:
+            return review_queue.checked_accuracy(connection)
+
+    def tag_suggestions(self, bag_id: int, *, limit: int = 8) -> list[TagSuggestion]:
+        """Return the tags that the current run would give the bag, the likeliest first, without decided ones."""
+        with self._store.read() as connection:
+            return predictions.tag_suggestions(connection, bag_id, limit=limit)
+
+    def tag_reasons(self, bag_id: int) -> list[TagReason]:
+        """Return for each tag of a bag the segment by which the current run explains it.
+
+        That is the model's own key instance if it names one, else the segment likeliest to be of the class. A tag
+        that no segment explains is left out.
+        """
+        with self._store.read() as connection:
+            return tag_reasons.of_bag(connection, bag_id)
