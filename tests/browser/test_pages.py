@@ -244,7 +244,9 @@ def test_two_tabs_see_each_others_tags(chromium, server, home):
         page.get_by_role("link", name="Tag", exact=True).click()
         page.get_by_text("All", exact=True).click()
         boards.append(Board(page))
-        boards[-1].wait("s && s.image", timeout=60)
+        boards[-1].wait("s.image && s.total === 3", timeout=60)
+        boards[-1].press("p", "p")
+        boards[-1].wait("s.index === 0")
     here, there = boards
     bag = here.state["bag"]
     there.wait(f"s.bag === {bag}")
