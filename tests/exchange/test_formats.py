@@ -109,7 +109,7 @@ def test_one_recording_may_be_written_to_a_file_of_any_name(tmp_path):
     (written,) = FORMATS["raven"].write([SOUND], tmp_path / "mine.txt")
     assert written == tmp_path / "mine.txt"
     assert FORMATS["raven"].read(written) == [SOUND]
-    with pytest.raises(BagtagError, match=r"several files.*two\.txt"):
+    with pytest.raises(BagtagError, match=r"Several files.*two\.txt"):
         FORMATS["raven"].write(SOUNDS, tmp_path / "two.txt")
     assert not (tmp_path / "two.txt").exists()
 
