@@ -16,8 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.conftest import ROOT as HOUSE
 from tests.browser.conftest import Server
-from tests.browser.editor import ROOT
-from tests.browser.editor import Editor as Board
+from tests.browser.editor import ROOT, Editor
 from tests.browser.projects import sound_project
 from tests.conftest import FLAGS, found_chromium
 
@@ -46,27 +45,27 @@ def run() -> None:
         try:
             for bag, size in enumerate(SIZES, start=1):
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
-                _figures(Board.open(page, server.url, bag=bag), size)
+                _figures(Editor.open(page, server.url, bag=bag), size)
                 page.close()
         finally:
             browser.close()
             server.kill()
 
 
-def _figures(board: Board, size: int) -> None:
-    page = board.page
+def _figures(editor: Editor, size: int) -> None:
+    page = editor.page
     page.wait_for_function(f"{ROOT}.editor.queue.soon().every(([id]) => {ROOT}.editor.api.knownBag(id))")
     page.wait_for_timeout(2500)
-    board.ask(_WATCH)
+    editor.ask(_WATCH)
     traffic = _Traffic(page)
-    ids = board.ask("b => b.bag.segments.map(s => s.id)")[:REPEATS]
+    ids = editor.ask("b => b.bag.segments.map(s => s.id)")[:REPEATS]
     for segment in ids:
-        board.click(segment)
+        editor.click(segment)
         page.wait_for_timeout(400)
     clicked = traffic.total / len(ids)
     for place in range(REPEATS):
-        board.press("ArrowRight", "123"[place % 3])
-        board.saved()
+        editor.press("ArrowRight", "123"[place % 3])
+        editor.saved()
         page.wait_for_timeout(60)
     watch = page.evaluate(f"{ROOT}.editor.watch")
     print(f"{size} segments: click to highlight {_ms(watch['clicks'])}, key to label {_ms(watch['labels'])}, ", end="")

@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
-from tests.browser.board import Board
 
 from pages.widgets.app.open_projects import key_of
 from tests.browser.conftest import ROOT, Server
+from tests.browser.editor import Editor
 from tests.browser.projects import sound_project
 from tests.conftest import FLAGS, found_chromium
 
@@ -69,7 +69,7 @@ def _measure(browser: Browser, app: Path, folder: Path) -> list[float]:
         page.locator("[data-testid=stApp][data-test-script-state=notRunning] button").first.wait_for()
         seconds.append(time.monotonic() - began)
         page.goto(f"{server.url}/segment?project={key_of(home / 'project')}")
-        Board(page).wait("s.image", timeout=_DEADLINE_MS / 1000)
+        Editor(page).wait("s.image", timeout=_DEADLINE_MS / 1000)
         return [*seconds, time.monotonic() - began]
     finally:
         page.close()

@@ -1,4 +1,4 @@
-"""Small Plotly charts: a training's curves, the probabilities of a segment."""
+"""Small Plotly charts of a training's curves."""
 
 from __future__ import annotations
 
@@ -41,43 +41,3 @@ def _line(name: str, values: Sequence[float], height: int) -> Any:
         uirevision=name,
     )
     return figure
-
-
-def probabilities(bars: Sequence[tuple[str, float, str]], *, key: str, height: int = 210) -> None:
-    """Draw the likeliest labels of a segment, as (name, probability, colour), the first on top."""
-    import plotly.graph_objects as go
-
-    names = [_short(name) for name, _, _ in bars]
-    figure = go.Figure(
-        go.Bar(
-            x=[value for _, value, _ in bars],
-            y=list(range(len(bars))),
-            orientation="h",
-            marker={"color": [colour for _, _, colour in bars]},
-            text=[f"{100 * value:.0f} %" for _, value, _ in bars],
-            textposition="auto",
-            hoverinfo="skip",
-        )
-    )
-    figure.update_layout(
-        height=height,
-        margin={"l": 4, "r": 8, "t": 4, "b": 4},
-        bargap=0.25,
-        xaxis={"range": [0, 1], "visible": False, "fixedrange": True},
-        yaxis={
-            "autorange": "reversed",
-            "fixedrange": True,
-            "tickmode": "array",
-            "tickvals": list(range(len(bars))),
-            "ticktext": names,
-            "automargin": True,
-        },
-        showlegend=False,
-    )
-    st.plotly_chart(figure, config=_PLAIN, key=key, alt="Probabilities of the selected segment")
-
-
-def _short(name: str, most: int = 22) -> str:
-    """Return a name as Plotly shows it: no tags, not too long."""
-    cut = name if len(name) <= most else name[: most - 1] + "…"
-    return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

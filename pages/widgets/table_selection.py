@@ -1,12 +1,20 @@
-"""Tables whose rows can move while some of them are selected."""
+"""Rows selected in a table, by their box or by a click anywhere in them; they stay selected when rows move."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
-from pages.widgets.picked import picked_rows
+ROWS_OR_A_CELL: tuple[Literal["multi-row"], Literal["single-cell"]] = ("multi-row", "single-cell")
+"""The selection mode of tables whose rows can be selected."""
+
+
+def picked_rows(state: Any, n_rows: int) -> list[int]:
+    """Return the places of the selected rows; boxes count before a clicked cell."""
+    chosen = state["selection"]
+    rows = chosen.get("rows") or [row for row, _ in chosen.get("cells", [])]
+    return sorted({int(row) for row in rows if int(row) < n_rows})
 
 
 def selected_ids(key: str) -> list[int]:

@@ -14,7 +14,7 @@ import pytest
 from miml_core.demo.media import make_media
 from miml_core.demo.truth import Truth
 from miml_core.project import Project
-from tests.browser.editor import Editor as Board
+from tests.browser.editor import Editor
 
 pytestmark = pytest.mark.browser
 
@@ -60,26 +60,26 @@ def idle(project: Project) -> bool:
     return not project.jobs.list(active=True)
 
 
-def canvas(page: Any, mode: str) -> Board:
+def canvas(page: Any, mode: str) -> Editor:
     """The canvas of the page just come to: that of the page before may still be there."""
-    board = Board(page)
-    board.wait(f"s.image && s.mode === '{mode}'", timeout=60)
-    return board
+    editor = Editor(page)
+    editor.wait(f"s.image && s.mode === '{mode}'", timeout=60)
+    return editor
 
 
-def correct(board: Board, project: Project, times: int) -> dict[int, int]:
+def correct(editor: Editor, project: Project, times: int) -> dict[int, int]:
     """Give the selected segment another label than it has, by number key, and go on; answers what was said."""
     said = {}
     for _ in range(times):
-        (segment,) = board.wait("s.selected.length === 1")["selected"]
+        (segment,) = editor.wait("s.selected.length === 1")["selected"]
         classes = project.classes.list()
         guess = project.segments.get(segment).prediction
         wanted = next(one for one in classes[:9] if guess is None or one.id != guess.top)
-        board.press(str(classes.index(wanted) + 1))
-        board.saved()
+        editor.press(str(classes.index(wanted) + 1))
+        editor.saved()
         said[segment] = wanted.id
-        board.press("ArrowRight")
-        board.wait(f"s.selected[0] !== {segment}")
+        editor.press("ArrowRight")
+        editor.wait(f"s.selected[0] !== {segment}")
     return said
 
 
@@ -99,18 +99,18 @@ def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
     began = time.monotonic()
     page.get_by_role("button", name="Birds at dawn").click()
     page.wait_for_url(re.compile("review"), timeout=180_000)
-    board = canvas(page, "review")
+    editor = canvas(page, "review")
     assert time.monotonic() - began < 180
     with Project.open(home / "home" / "demo-sound") as project:
         assert project.progress().n_bags >= 50
         before = project.runs.current()
-        said = correct(board, project, 3)
+        said = correct(editor, project, 3)
         assert {segment: project.segments.get(segment).label for segment in said} == said
         page.get_by_role("button", name="Retrain").click()
-        kept = board.state
+        kept = editor.state
         after = until(lambda: (run := project.runs.current()) is not None and run.id != before.id and run)
         assert after.n_corrections_since == 0
-        board.wait(f"s.bag === {kept['bag']} && s.selected[0] === {kept['selected'][0]}")
+        editor.wait(f"s.bag === {kept['bag']} && s.selected[0] === {kept['selected'][0]}")
         rows = export_csv(page, project)
         names = {one.id: one.name for one in project.classes.list()}
         exported = {int(row["segment"]): row["label"] for row in rows}
@@ -133,14 +133,14 @@ def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, serv
         go(page, "Segment")
         canvas(page, "segment")
         go(page, "Tag")
-        board = canvas(page, "tag")
-        _tag_all(page, board, project, Truth.read(folder))
+        editor = canvas(page, "tag")
+        _tag_all(page, editor, project, Truth.read(folder))
         go(page, "Train")
         page.get_by_role("button", name="Start training").click()
         run = until(lambda: project.runs.current())
         go(page, "Review")
-        board = canvas(page, "review")
-        said = correct(board, project, 2)
+        editor = canvas(page, "review")
+        said = correct(editor, project, 2)
         page.get_by_role("button", name="Retrain").click()
         until(lambda: project.runs.current().id != run.id)
         rows = export_csv(page, project)
@@ -149,16 +149,16 @@ def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, serv
         assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
 
 
-def _tag_all(page: Any, board: Board, project: Project, truth: Truth) -> None:
+def _tag_all(page: Any, editor: Editor, project: Project, truth: Truth) -> None:
     """By keyboard: type the name of each surface that is in the picture, then Enter for the next."""
     for bag_id in project.bags.ids():
-        board.wait(f"s.bag === {bag_id}")
+        editor.wait(f"s.bag === {bag_id}")
         surfaces = {thing.label for thing in truth.files[Path(project.bags.get(bag_id).path).name]}
         for surface in sorted(surfaces):
-            board.press("/")
+            editor.press("/")
             page.keyboard.type(surface)
-            board.press("Enter")
-        board.press("Enter")
+            editor.press("Enter")
+        editor.press("Enter")
         until(lambda bag_id=bag_id: project.bags.get(bag_id).finished)
         names = {one.id: one.name for one in project.classes.list()}
         assert {names[one] for one, said in project.bags.get(bag_id).tags.items() if said == 1} == surfaces

@@ -11,8 +11,7 @@ import pytest
 import soundfile
 
 from miml_core.project import Project
-from tests.browser.editor import EDITOR as BOARD
-from tests.browser.editor import Editor as Board
+from tests.browser.editor import EDITOR, Editor
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
@@ -68,7 +67,7 @@ def go(page: Any, name: str) -> None:
     if name != "Library":
         page.wait_for_url(re.compile(name.lower()))
     if name in ("Segment", "Tag", "Review"):
-        Board(page).wait(f"s.image && s.mode === '{name.lower()}'", timeout=60)
+        Editor(page).wait(f"s.image && s.mode === '{name.lower()}'", timeout=60)
     page.get_by_test_id("stMain").wait_for()
     settled(page)
 
@@ -158,8 +157,8 @@ def _stop_and_keep(page: Any, project: Project) -> None:
     assert kept.id > before.id and (kept.state, kept.message) == ("done", "stopped early")
 
 
-LATE = """({board, link, wait}) => new Promise(resolve => {
-  const tell = () => board.component.setStateValue("now", {...board.component.data, stored: Math.random()});
+LATE = """({editor, link, wait}) => new Promise(resolve => {
+  const tell = () => editor.component.setStateValue("now", {...editor.component.data, stored: Math.random()});
   link.click();
   setTimeout(() => { tell(); resolve(); }, wait);
 })"""
@@ -172,21 +171,21 @@ def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_bac
     for wait, name in zip((0, 0, 10, 30, 60, 100), ("Segment", "Tag") * 3, strict=True):
         go(page, "Review")
         link = page.get_by_role("link", name=name, exact=True).element_handle()
-        page.evaluate(LATE, {"board": page.evaluate_handle(BOARD), "link": link, "wait": wait})
-        board = Board(page)
-        board.wait(f"s.image && s.mode === '{name.lower()}'", timeout=30)
+        page.evaluate(LATE, {"editor": page.evaluate_handle(EDITOR), "link": link, "wait": wait})
+        editor = Editor(page)
+        editor.wait(f"s.image && s.mode === '{name.lower()}'", timeout=30)
         page.wait_for_timeout(1200)
         assert problems == []
         assert page.url.split("?")[0].endswith(name.lower()), f"{name}, {wait} ms"
-        assert board.state["mode"] == name.lower()
+        assert editor.state["mode"] == name.lower()
 
 
 def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(page, home):
     with Project.open(home / "nasty" / "project") as project:
         go(page, "Review")
-        board = Board(page)
-        board.press("ArrowRight")
-        (segment,) = board.wait("s.selected.length === 1")["selected"]
+        editor = Editor(page)
+        editor.press("ArrowRight")
+        (segment,) = editor.wait("s.selected.length === 1")["selected"]
         page.evaluate(
             """link => {
           link.click();
@@ -194,10 +193,10 @@ def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(
         }""",
             page.get_by_role("link", name="Segment", exact=True).element_handle(),
         )
-        board.wait("s.image && s.mode === 'segment'", timeout=30)
+        editor.wait("s.image && s.mode === 'segment'", timeout=30)
         page.wait_for_timeout(500)
         assert project.segments.get(segment).id == segment, "it was not deleted"
-        board.press("p", "n")
+        editor.press("p", "n")
 
 
 def test_a_click_is_not_lost_when_the_page_is_left_at_once(page, home):
@@ -209,7 +208,7 @@ def test_a_click_is_not_lost_when_the_page_is_left_at_once(page, home):
             "(button, link) => { button.click(); link.click(); }",
             page.get_by_role("link", name="Review", exact=True).element_handle(),
         )
-        Board(page).wait("s.image && s.mode === 'review'", timeout=30)
+        Editor(page).wait("s.image && s.mode === 'review'", timeout=30)
         _until(lambda: len(project.jobs.list(limit=100)) == before + 1)
         project.jobs.cancel(project.jobs.list()[0].id)
         _until(lambda: not project.jobs.list(active=True))
@@ -218,11 +217,11 @@ def test_a_click_is_not_lost_when_the_page_is_left_at_once(page, home):
 def test_zoom_and_selection_survive_a_job_that_ends(page, home):
     with Project.open(home / "nasty" / "project") as project:
         go(page, "Review")
-        board = Board(page)
-        board.press("ArrowRight", "+", "+")
-        board.wait("s.zoom.x > 2 && s.selected.length === 1")
-        page.evaluate(f"window.was = {BOARD}")
-        seen = board.state
+        editor = Editor(page)
+        editor.press("ArrowRight", "+", "+")
+        editor.wait("s.zoom.x > 2 && s.selected.length === 1")
+        page.evaluate(f"window.was = {EDITOR}")
+        seen = editor.state
         job = project.jobs.start("train", LONG_TRAINING)
         strip = page.locator(f".st-key-job-{job.id}")
         strip.wait_for()
@@ -230,9 +229,9 @@ def test_zoom_and_selection_survive_a_job_that_ends(page, home):
         _until(lambda: not project.jobs.get(job.id).active)
         strip.wait_for(state="detached")
         page.wait_for_timeout(2500)
-        now = board.state
+        now = editor.state
         assert (now["bag"], now["window"], now["selected"]) == (seen["bag"], seen["window"], seen["selected"])
-        assert page.evaluate(f"window.was === {BOARD}"), "it is the same canvas, not one made anew"
+        assert page.evaluate(f"window.was === {EDITOR}"), "it is the same canvas, not one made anew"
 
 
 def test_two_tabs_see_each_others_tags(chromium, server, home):
@@ -243,7 +242,7 @@ def test_two_tabs_see_each_others_tags(chromium, server, home):
         open_in(page, server, home)
         page.get_by_role("link", name="Tag", exact=True).click()
         page.get_by_text("All", exact=True).click()
-        boards.append(Board(page))
+        boards.append(Editor(page))
         boards[-1].wait("s.image && s.total === 3", timeout=60)
         boards[-1].press("p", "p")
         boards[-1].wait("s.index === 0")

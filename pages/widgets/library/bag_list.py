@@ -12,8 +12,7 @@ import streamlit as st
 from miml_core.project import Bag, BagPage, Class, Project
 from pages.widgets.errors import show_errors
 from pages.widgets.library.thumbnails import HEIGHT, WIDTH, thumbnails
-from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
-from pages.widgets.table_selection import keep_selection
+from pages.widgets.table_selection import ROWS_OR_A_CELL, keep_selection, picked_rows
 from pages.widgets.text import count, length_of_time, percent, thousands
 
 MOST_COLOURED = 200

@@ -15,8 +15,7 @@ from pages.widgets.app.dialogs import close_dialog
 from pages.widgets.canvas import RESERVED_KEYS
 from pages.widgets.confirmation import ask, pending_question, settle
 from pages.widgets.errors import action_button, attempt, show_errors
-from pages.widgets.picked import ROWS_OR_A_CELL, picked_rows
-from pages.widgets.table_selection import keep_selection
+from pages.widgets.table_selection import ROWS_OR_A_CELL, keep_selection, picked_rows
 from pages.widgets.text import count, plain
 
 _REMOVE = "remove-class"

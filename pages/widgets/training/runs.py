@@ -13,8 +13,7 @@ from miml_core.project.learning.training_runs import STOPPED_EARLY
 from pages.widgets import charts
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.guidance import empty_state
-from pages.widgets.picked import picked_rows
-from pages.widgets.table_selection import keep_selection
+from pages.widgets.table_selection import keep_selection, picked_rows
 from pages.widgets.text import count, length_of_time, plain, time_left, when
 from pages.widgets.training import model_descriptions
 
