@@ -20,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from miml_core.atomic_files import flush_folder
 from miml_core.errors import BagtagError
 from miml_core.project.db.own_folders import own_folder
 
@@ -160,16 +161,6 @@ def advice(project: Path) -> str:
     when = found[0].made_at.strftime("%Y-%m-%d %H:%M")
     command = f"python -m miml_core restore {shlex.quote(str(project))}"
     return f" The newest backup is {FOLDER}/{found[0].path.name} of {when}; restore it with: {command}"
-
-
-def flush_folder(folder: Path) -> None:
-    """Sync the entries of a folder to disk, where the system can do that."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _flush(path: Path) -> None:

@@ -6,13 +6,12 @@ checked before use. A file that cannot be written is not an error: it is compute
 
 from __future__ import annotations
 
-import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 
+from miml_core.atomic_files import atomic_writer
 from miml_core.errors import BagtagError
-from miml_core.project.db.own_folders import find_own_folder, is_real_file, open_new_file, own_folder
+from miml_core.project.db.own_folders import find_own_folder, is_real_file, own_folder
 
 FOLDER = "cache"
 _MOST_BYTES = 64 * 2**20
@@ -35,15 +34,8 @@ def write(project: Path, name: str, content: bytes, *subfolders: str) -> bool:
     """Write a file to the cache; return whether that succeeded."""
     try:
         folder = own_folder(project, FOLDER, *subfolders)
-        part = folder / f"{name}.{os.getpid()}-{threading.get_ident()}.part"
-        try:
-            with open_new_file(part) as file:
-                file.write(content)
-            part.replace(folder / name)
-        except OSError:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            raise
+        with atomic_writer(folder / name, durable=False) as file:
+            file.write(content)
     except (OSError, BagtagError):
         return False
     return True

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from miml_core.atomic_files import atomic_writer
 from miml_core.errors import BagtagError
 from miml_core.project.db import backups
 
@@ -43,18 +43,14 @@ class KeptAside:
             return ""
         path = backups.new_path(project, "repair", ".json")
         try:
-            partial = path.with_name(f".{path.name}.partial")
-            with partial.open("x", encoding="utf-8") as file:
-                json.dump({"reason": self._reason, "rows": self._rows}, file, ensure_ascii=False, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.rename(path)
+            content = json.dumps({"reason": self._reason, "rows": self._rows}, ensure_ascii=False, indent=1)
+            with atomic_writer(path) as file:
+                file.write(content.encode())
         except OSError as error:
             raise BagtagError(
                 f"The rows to be repaired could not be kept in {str(path)!r}: {error.strerror or error}. Nothing was "
                 "repaired. Free some space on the disk, or make the folder writable, and try again."
             ) from error
-        backups.flush_folder(path.parent)
         return f" {self._counts()} kept in {backups.FOLDER}/{path.name}."
 
     def _counts(self) -> str:

@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from miml_core.atomic_files import flush_folder
 from miml_core.errors import BagtagError
 from miml_core.project.db import backups, damage
 from miml_core.project.db.database_file import APPLICATION_ID, DATABASE, connect, open_read_only
@@ -103,7 +104,7 @@ def restore(project: Path, name: str | None = None) -> Restored:
         kept = _keep_present(project)
         _remove_logs(database, kept)
         partial.replace(database)
-        backups.flush_folder(project)
+        flush_folder(project)
     except OSError as error:
         raise BagtagError(
             f"The backup {str(backup)!r} could not be restored: {error.strerror or error}. Free some space on the "
@@ -176,7 +177,7 @@ def _keep_files(folder: Path, files: list[Path]) -> Path:
             os.link(file, folder / file.name)
         except OSError:
             shutil.copy2(file, folder / file.name)
-    backups.flush_folder(folder)
+    flush_folder(folder)
     return folder
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
 from miml_core.models.fit_progress import Progress
-from miml_core.posterior import bag_posterior
+from miml_core.posterior import DEFAULT_LEAK, HELD_OUT_NOISE, bag_posterior
 
 if TYPE_CHECKING:
     from miml_core.models.base import Model
@@ -24,9 +24,6 @@ MOST_BAGS = 600
 """Of more tagged bags a fixed sample is used, so that the cost is limited."""
 
 _FEWEST_BAGS = 2 * FOLDS
-_LEAK, _NOISE = 0.01, 0.02
-"""A held-out bag may have a tag without a segment of it, or a segment like none in training: unlikely instead of
-impossible, so that a few such bags do not decide the score."""
 _MOST_EXACT_TAGS = 12
 
 
@@ -68,8 +65,8 @@ def tag_log_likelihood(model: Model, bags: BagSet) -> NDArray[np.float64]:
     prior = model.predict_proba(bags.X)
     if prior.shape[1] == bags.n_classes:
         prior = np.column_stack([prior, np.zeros(len(prior))])
-    log_prior = np.log((1 - _NOISE) * prior + _NOISE / prior.shape[1])
-    seen = bag_posterior(log_prior, bags.offsets, bags.tags, leak=_LEAK, max_exact=_MOST_EXACT_TAGS)
+    log_prior = np.log((1 - HELD_OUT_NOISE) * prior + HELD_OUT_NOISE / prior.shape[1])
+    seen = bag_posterior(log_prior, bags.offsets, bags.tags, leak=DEFAULT_LEAK, max_exact=_MOST_EXACT_TAGS)
     return seen.log_likelihood
 
 

@@ -153,9 +153,7 @@ def _of_few(query: Select[Any], column: Column[int], ids: NDArray[np.int64]) -> 
 
 
 def _only_tagged(full: BagSet, index: BagSetIndex) -> tuple[BagSet, BagSetIndex]:
-    tagged = (full.tags != 0).any(axis=1)
-    labelled = np.add.reduceat(full.labels != UNKNOWN, full.offsets[:-1]) > 0
-    return choose(full, index, np.flatnonzero(tagged | labelled))
+    return choose(full, index, full.annotated_bags())
 
 
 def choose(full: BagSet, index: BagSetIndex, places: NDArray[np.int64]) -> tuple[BagSet, BagSetIndex]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
+from miml_core.posterior import DEFAULT_LEAK
 from miml_core.project.db.own_folders import own_folder
 from miml_core.project.errors import Cancelled
 from miml_core.project.jobs.context import JobContext
@@ -26,9 +27,9 @@ from miml_core.project.queries.bagset import BagSetIndex
 from miml_core.project.queries.scores import held_out_agreement
 
 DEFAULT_PARAMS: dict[str, dict[str, Any]] = {
-    "ored-lr": {"background": True, "leak": 0.01},
-    "gp-probit": {"background": True, "leak": 0.01},
-    "mimm": {"background": True, "leak": 0.01},
+    "ored-lr": {"background": True, "leak": DEFAULT_LEAK},
+    "gp-probit": {"background": True, "leak": DEFAULT_LEAK},
+    "mimm": {"background": True, "leak": DEFAULT_LEAK},
 }
 """Parameters of the app and the command line that differ from a model's own defaults."""
 
@@ -50,7 +51,7 @@ def run(context: JobContext) -> dict[str, Any]:
     began = time.monotonic()
     context.report(0, 0, "training")
     warm = _warm_start(context, earlier, name, index) if context.params.get("warm_start", True) else None
-    learn_from, chosen = bagset.choose(bags, index, _annotated_bags(bags))
+    learn_from, chosen = bagset.choose(bags, index, bags.annotated_bags())
     _fit(model, learn_from, context, warm)
     ended = training_runs.STOPPED_EARLY if context.stop_early else ""
     context.report(0, 0, "saving the model")
@@ -93,7 +94,7 @@ def _begin(
             seed=seed,
             classes=json.dumps(index.class_ids),
             feature_key=index.feature_key,
-            n_bags=len(_annotated_bags(bags)),
+            n_bags=len(bags.annotated_bags()),
             n_segments=bags.n_segments,
             n_corrections=int(np.count_nonzero(bags.labels != UNKNOWN)),
             annotator=context.annotator,
@@ -142,13 +143,6 @@ def _score(context: JobContext, run_id: int, model: Any, bags: BagSet, index: Ba
     with context.store.write() as connection:
         training_runs.add_scores(connection, run_id, found)
     return ""
-
-
-def _annotated_bags(bags: BagSet) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the places of bags that are tagged, finished or corrected: there is nothing to learn from others."""
-    tagged = (bags.tags != 0).any(axis=1)
-    labelled = np.add.reduceat(bags.labels != UNKNOWN, bags.offsets[:-1]) > 0
-    return np.flatnonzero(tagged | labelled)
 
 
 def _warm_start(context: JobContext, earlier: Any, name: str, index: BagSetIndex) -> Any:
