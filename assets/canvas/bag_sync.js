@@ -10,8 +10,8 @@
 import { needsFetch, withEdits } from "./edits.js";
 import { assignKeys } from "./keys.js";
 
-const LOOK_EVERY = 2000;
-const LOOK_AFTER_EDIT = 900;
+const POLL_EVERY = 2000;
+const POLL_AFTER_EDIT = 900;
 const FETCH_AGAIN = 60;
 const COVER_AGAIN = 1000; // milliseconds after a range could not be fetched
 const MARGIN = { needed: 0.25, fetched: 0.75 }; // of the view's width, to either side
@@ -21,7 +21,7 @@ export class BagSync {
   #fetched = null; // the bag as last fetched
   #settled = []; // edits the server has stored, not yet part of the bag as fetched
   #turn = 0;
-  #looking = false;
+  #polling = false;
   #soon = null;
   #again = null;
   #asked = {}; // which segments of a long bag: { from, to } or { segment, span }
@@ -36,8 +36,8 @@ export class BagSync {
     this.bag = null;
     this.renamed = new Map(); // segments drawn here, by the names they had before the server gave them ids
     disposables.listen(outbox, "stored", ({ detail }) => this.#onStored(detail));
-    disposables.every(LOOK_EVERY, () => this.#style());
-    disposables.listen(document, "visibilitychange", () => this.#style());
+    disposables.every(POLL_EVERY, () => this.#poll());
+    disposables.listen(document, "visibilitychange", () => this.#poll());
     disposables.atEnd(() => [this.#soon, this.#again].forEach(clearTimeout));
   }
 
@@ -72,7 +72,8 @@ export class BagSync {
       this.#take(bag);
     } catch (problem) {
       if (turn === this.#turn) this.#asked = rangeOf(this.#fetched);
-      if (turn === this.#turn && !this.disposables.over && !quietly) this.onProblem(problem);
+      // Also a poll shows that the bag was removed: it may have replaced the request that a person waits for.
+      if (turn === this.#turn && !this.disposables.over && (!quietly || problem.status === 410)) this.onProblem(problem);
       return false;
     }
     return true;
@@ -154,7 +155,7 @@ export class BagSync {
     else this.compose();
     if (outdated) this.fetch({ quietly: true });
     clearTimeout(this.#soon);
-    this.#soon = setTimeout(() => this.#style(), LOOK_AFTER_EDIT);
+    this.#soon = setTimeout(() => this.#poll(), POLL_AFTER_EDIT);
   }
 
   /** What these edits did is fully known here: no need to fetch the bag for them. */
@@ -169,9 +170,9 @@ export class BagSync {
     this.compose();
   }
 
-  async #style() {
-    if (this.#looking || document.hidden || this.preview !== null || this.#fetched === null) return;
-    this.#looking = true;
+  async #poll() {
+    if (this.#polling || document.hidden || this.preview !== null || this.#fetched === null) return;
+    this.#polling = true;
     try {
       const news = await this.api.news(this.revision);
       this.onRevision(news.revision);
@@ -179,9 +180,9 @@ export class BagSync {
       if (!concerns) this.revision = Math.max(this.revision, news.revision);
       else if (!this.disposables.over) await this.fetch({ quietly: true });
     } catch {
-      // The outbox shows when the server is away; looking again in two seconds is all there is to do.
+      // The outbox shows when the server is away; the next poll is in two seconds.
     } finally {
-      this.#looking = false;
+      this.#polling = false;
     }
   }
 }

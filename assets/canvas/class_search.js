@@ -13,7 +13,7 @@ export class ClassSearch {
     this.layers = layers;
     this.input = element("input", { type: "text", spellcheck: false, autocomplete: "off", "aria-label": "Find a class" });
     this.list = element("ul", { role: "listbox" });
-    this.node = element("div", { class: "finder", hidden: true }, this.input, this.list);
+    this.node = element("div", { class: "class-search", hidden: true }, this.input, this.list);
     disposables.listen(this.input, "input", () => this.#filter());
     disposables.listen(this.input, "keydown", (event) => this.#key(event));
     disposables.listen(this.input, "blur", () => this.close());

@@ -182,6 +182,7 @@ export class Editor {
     if (problem.status === 410 && this.queue.total > 1) {
       this.queue.drop();
       this.openItem(this.queue.current);
+      this.notice.say("A bag of this list was removed from the project.");
     } else this.notice.stay(problem.message, retry);
   }
 

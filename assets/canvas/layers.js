@@ -19,7 +19,7 @@ export class Layers {
     this.width = 0;
     this.height = 0;
     this.canvases = Object.fromEntries(LAYERS.map((name) => [name, element("canvas", { class: `layer ${name}` })]));
-    this.node = element("div", { class: "stage", tabIndex: 0, role: "application" }, ...Object.values(this.canvases));
+    this.node = element("div", { class: "layers", tabIndex: 0, role: "application" }, ...Object.values(this.canvases));
     disposables.watchSize(this.node, () => this.measure());
     disposables.atEnd(() => cancelAnimationFrame(this.#frame));
     this.onSize = () => {};

@@ -25,7 +25,7 @@ export class Pointer {
   }
 
   #down(event) {
-    if (event.button > 1 || event.target.closest(".card, .finder, .help, .notice")) return;
+    if (event.button > 1 || event.target.closest(".card, .class-search, .help, .notice")) return;
     this.layers.node.focus({ preventScroll: true });
     if (event.button === 1) event.preventDefault();
     this.layers.node.setPointerCapture(event.pointerId);

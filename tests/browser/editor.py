@@ -77,9 +77,13 @@ class Editor:
             self.page.mouse.move(*point, steps=6)
         self.page.mouse.up()
 
+    def frames(self) -> None:
+        """Wait until what was received is drawn: two frames."""
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def text(self, selector: str) -> str:
         return self.page.locator(f".bagtag {selector}").first.inner_text()
 
     def shot(self, path: Any) -> None:
-        self.page.wait_for_timeout(150)
+        self.frames()
         self.page.screenshot(path=str(path))

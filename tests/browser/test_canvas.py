@@ -179,7 +179,7 @@ def test_zoom_and_selection_survive_reruns_theme_and_news(page, server, stored):
     editor.press("+", "+")
     seen = editor.wait("s.zoom.x > 2")
     page.get_by_role("button", name="Run again").click()
-    page.wait_for_timeout(700)
+    page.get_by_text("page runs: 2").wait_for()
     page.emulate_media(color_scheme="dark")
     stored.edits.set_label(stored.segments.list(3)[0].id, BACKGROUND)
     editor.wait(f"s.labels[{stored.segments.list(3)[0].id}] === {BACKGROUND}", timeout=8)
@@ -190,9 +190,8 @@ def test_zoom_and_selection_survive_reruns_theme_and_news(page, server, stored):
 def test_a_slow_page_does_not_fade_the_canvas(page, server):
     Editor.open(page, server.url, bag=1, early=1.5)
     page.get_by_role("button", name="Run again").click()
-    page.wait_for_timeout(1000)
-    outer = page.locator("[data-testid=stElementContainer]", has=page.locator("[data-bagtag=canvas]"))
-    assert outer.get_attribute("data-stale") == "true"
+    outer = page.locator("[data-testid=stElementContainer][data-stale=true]", has=page.locator("[data-bagtag=canvas]"))
+    outer.wait_for()
     assert outer.evaluate("node => getComputedStyle(node).opacity") == "1"
 
 
@@ -257,27 +256,24 @@ def test_leaving_and_coming_back_leaks_no_listeners(page, server):
     away = page.locator("label", has_text="Away")
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
-    left, own = [], []
+    first, own = None, []
     for _ in range(4):
         own.append(page.evaluate(LISTENERS))
         away.click()
         page.locator(".bagtag").wait_for(state="detached")
-        left.append(_listeners(page, session))
+        first = _listeners(session) if first is None else first
+        while _listeners(session) > first:  # some of Streamlit's own are removed a moment later
+            page.wait_for_timeout(50)
         away.click()
         editor.wait("s")
     assert len(set(own)) == 1, own
-    assert left[-1] <= left[0], left
 
 
-def _listeners(page, session) -> int:
-    """All listeners of the page, once Streamlit's own passing ones are gone."""
-    counts = []
-    for _ in range(4):
-        page.wait_for_timeout(200)
-        session.send("HeapProfiler.collectGarbage")
-        metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-        counts.append(int(metrics["JSEventListeners"]))
-    return min(counts)
+def _listeners(session) -> int:
+    """All listeners of the page."""
+    session.send("HeapProfiler.collectGarbage")
+    metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+    return int(metrics["JSEventListeners"])
 
 
 def test_fingers_pinch_to_zoom_and_tap_to_select(chromium, server, stored):
@@ -300,15 +296,15 @@ def test_fingers_pinch_to_zoom_and_tap_to_select(chromium, server, stored):
 
 def test_focus_is_visible_and_the_selection_is_announced(page, server):
     editor = Editor.open(page, server.url, bag=1)
-    stage = page.locator(".bagtag .stage")
-    stage.focus()
-    assert "segments" in stage.get_attribute("aria-label")
-    assert stage.evaluate("node => getComputedStyle(node).boxShadow") != "none"
+    layers = page.locator(".bagtag .layers")
+    layers.focus()
+    assert "segments" in layers.get_attribute("aria-label")
+    assert layers.evaluate("node => getComputedStyle(node).boxShadow") != "none"
     editor.press("Tab")
     assert "Segment" in page.locator(".bagtag .live").text_content()
     for _ in range(editor.state["segments"]):
         editor.press("Tab")
-    assert not stage.evaluate("node => node.matches(':focus')"), "Tab leaves the canvas after the last segment"
+    assert not layers.evaluate("node => node.matches(':focus')"), "Tab leaves the canvas after the last segment"
 
 
 def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(page, server, stored):

@@ -148,7 +148,7 @@ def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page
 
 def test_an_answer_older_than_the_last_edit_does_not_take_it_off_the_screen(page, server, stored):
     editor = Editor.open(page, server.url, bag=1)
-    first, second = (segment.id for segment in stored.segments(1)[:2])
+    first, second = (segment.id for segment in stored.segments.list(1)[:2])
     held = []
 
     def hold_once(route):
@@ -158,36 +158,37 @@ def test_an_answer_older_than_the_last_edit_does_not_take_it_off_the_screen(page
             held.append((route, route.fetch()))
 
     page.route("**/bag/1", hold_once)
-    stored.correct(second, stored.classes()[5].id)
+    stored.edits.set_label(second, stored.classes.list()[5].id)
     while not held:
         page.wait_for_timeout(100)
     editor.click(first)
-    wanted = stored.classes()[1 if stored.segment(first).label != stored.classes()[1].id else 2]
-    editor.press(str([one.id for one in stored.classes()].index(wanted.id) + 1))
+    wanted = stored.classes.list()[1 if stored.segments.get(first).label != stored.classes.list()[1].id else 2]
+    editor.press(str([one.id for one in stored.classes.list()].index(wanted.id) + 1))
     editor.saved()
     route, answer = held[0]
-    route.fulfill(response=answer)
-    page.wait_for_timeout(400)
+    with page.expect_response("**/bag/1"):
+        route.fulfill(response=answer)
+    editor.frames()
     assert editor.state["labels"][str(first)] == wanted.id
-    editor.wait(f"s.labels[{second}] === {stored.classes()[5].id}")
+    editor.wait(f"s.labels[{second}] === {stored.classes.list()[5].id}")
 
 
 def test_two_tabs_see_each_others_work(window, server, stored):
     one, two = window.new_page(), window.new_page()
     first, second = Editor.open(one, server.url, bag=1), Editor.open(two, server.url, bag=1)
-    segment = stored.segments(1)[-1].id
+    segment = stored.segments.list(1)[-1].id
     one.bring_to_front()
     first.click(segment)
     first.press("3")
     first.saved()
     two.bring_to_front()
-    wanted = stored.segment(segment).label
+    wanted = stored.segments.get(segment).label
     second.wait(f"s.labels[{segment}] === {wanted}", timeout=8)
     second.click(segment)
     second.press("5")
     second.saved()
     one.bring_to_front()
-    first.wait(f"s.labels[{segment}] === {stored.classes()[4].id}", timeout=8)
+    first.wait(f"s.labels[{segment}] === {stored.classes.list()[4].id}", timeout=8)
     one.close()
     two.close()
 
@@ -222,7 +223,7 @@ def test_an_edit_the_server_fails_at_is_set_aside_and_the_others_go_on(page, ser
     wait_for(editor, "b.outbox.aside.length === 1 && b.outbox.unsent.length === 0")
     assert n_corrections(stored, 1) == before + 4
     assert_in_order(stored, 1, [pressed[0], *pressed[2:]])
-    wanted = stored.classes()[int(pressed[1]) - 1].name
+    wanted = stored.classes.list()[int(pressed[1]) - 1].name
     told = editor.text(".outbox")
     assert f"label 1 segment as {wanted}" in told and "garden_1" in told and "It broke." in told
     assert "1 not stored" in editor.text(".saved")

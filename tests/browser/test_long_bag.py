@@ -82,7 +82,7 @@ def test_a_long_bag_opens_in_part_and_is_paged_to_its_end(page, server):
 
 
 def test_a_far_segment_is_reached_labelled_and_undone(page, server, stored):
-    order = sorted(stored.segments(1, outlines=False), key=lambda one: one.left)
+    order = sorted(stored.segments.list(1, outlines=False), key=lambda one: one.left)
     editor = Editor.open(page, server.url, bag=1)
     settled(editor)
     editor.press("ArrowLeft")
@@ -91,11 +91,11 @@ def test_a_far_segment_is_reached_labelled_and_undone(page, server, stored):
     far = order[1700]
     editor.ask(f"b => {{ b.navigation.goToSegment({far.id}); }}")
     settled(editor, f"l.selected[0] === {far.id} && l.window.u0 > {far.left - 20} && l.window.u1 < {far.left + 20}")
-    wanted = stored.classes()[4]
+    wanted = stored.classes.list()[4]
     editor.press("5")
     assert editor.state["labels"][str(far.id)] == wanted.id, "the label is drawn before the server has answered"
     editor.saved()
-    assert stored.segment(far.id).label == wanted.id
+    assert stored.segments.get(far.id).label == wanted.id
     assert page.locator(".bagtag .chip", has_text=wanted.name).locator(".percent").inner_text() != ""
     editor.press("Home")
     settled(editor, "l.window.u0 === 0")
@@ -103,11 +103,11 @@ def test_a_far_segment_is_reached_labelled_and_undone(page, server, stored):
     editor.press("Control+z")
     editor.wait(f"s.labels[{far.id}] === null")
     editor.saved()
-    assert stored.segment(far.id).label is None
+    assert stored.segments.get(far.id).label is None
 
 
 def test_steps_go_on_beyond_what_is_loaded(page, server, stored):
-    found = sorted(stored.segments(1, outlines=False), key=lambda one: (one.left, -one.high, one.id))
+    found = sorted(stored.segments.list(1, outlines=False), key=lambda one: (one.left, -one.high, one.id))
     order = [one.id for one in found]
     editor = Editor.open(page, server.url, bag=1)
     settled(editor)
@@ -119,7 +119,7 @@ def test_steps_go_on_beyond_what_is_loaded(page, server, stored):
     editor.press("Enter")
     editor.wait(f"s.selected[0] === {order[120]}")
     editor.saved()
-    assert stored.segment(order[119]).accepted
+    assert stored.segments.get(order[119]).accepted
     editor.press("Shift+Home")
     settled(editor, "l.range.detail === 'none'")
     editor.press("ArrowRight")
@@ -136,12 +136,12 @@ def test_drawing_far_into_a_recording_and_news_of_others(page, server, stored):
     editor.press("d")
     editor.drag((end - 8.0, 3_000), (end - 6.0, 3_600))
     editor.wait("s.state === 'saved' && typeof s.selected[0] === 'number'")
-    drawn = stored.segment(editor.state["selected"][0])
+    drawn = stored.segments.get(editor.state["selected"][0])
     assert (drawn.left, drawn.right) == pytest.approx((end - 8.0, end - 6.0), abs=0.05)
     counted = settled(editor, f"l.counts.segments === {SEGMENTS + 1}")
     assert counted["range"]["detail"] == "outlines"
-    other = next(one for one in stored.segments(1, outlines=False) if end - 15 < one.left < end - 10)
-    stored.correct(other.id, 2)
+    other = next(one for one in stored.segments.list(1, outlines=False) if end - 15 < one.left < end - 10)
+    stored.edits.set_label(other.id, 2)
     editor.wait(f"s.labels[{other.id}] === 2", timeout=8)
     assert editor.state["selected"] == [drawn.id]
     editor.press("x")

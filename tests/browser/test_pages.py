@@ -96,7 +96,6 @@ def test_every_page_shows_names_as_text_and_has_its_picture_taken(chromium, serv
     open_in(page, server, home)
     for name in PAGES:
         go(page, name)
-        page.wait_for_timeout(800)
         page.screenshot(path=str(screenshots / f"page-{name.lower()}-{scheme}.png"))
         assert page.get_by_test_id("stException").count() == 0, name
         assert page.locator("img[onerror], .bagtag script").count() == 0, name
@@ -158,13 +157,13 @@ def _stop_and_keep(page: Any, project: Project) -> None:
 
 
 LATE = """({editor, link, wait}) => new Promise(resolve => {
-  const tell = () => editor.component.setStateValue("now", {...editor.component.data, stored: Math.random()});
+  const report = () => editor.component.setStateValue("shown", Math.random());
   link.click();
-  setTimeout(() => { tell(); resolve(); }, wait);
+  setTimeout(() => { report(); resolve(); }, wait);
 })"""
 
 
-def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_back(page):
+def test_a_canvas_that_reports_while_its_page_is_left_does_not_bring_the_page_back(page):
     """Between the click on another page and its arrival: Streamlit took this for a request of the old page."""
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -174,7 +173,7 @@ def test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_bac
         page.evaluate(LATE, {"editor": page.evaluate_handle(EDITOR), "link": link, "wait": wait})
         editor = Editor(page)
         editor.wait(f"s.image && s.mode === '{name.lower()}'", timeout=30)
-        page.wait_for_timeout(1200)
+        settled(page)
         assert problems == []
         assert page.url.split("?")[0].endswith(name.lower()), f"{name}, {wait} ms"
         assert editor.state["mode"] == name.lower()
@@ -194,7 +193,7 @@ def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(
             page.get_by_role("link", name="Segment", exact=True).element_handle(),
         )
         editor.wait("s.image && s.mode === 'segment'", timeout=30)
-        page.wait_for_timeout(500)
+        editor.saved()
         assert project.segments.get(segment).id == segment, "it was not deleted"
         editor.press("p", "n")
 
@@ -228,7 +227,7 @@ def test_zoom_and_selection_survive_a_job_that_ends(page, home):
         project.jobs.cancel(job.id)
         _until(lambda: not project.jobs.get(job.id).active)
         strip.wait_for(state="detached")
-        page.wait_for_timeout(2500)
+        settled(page)
         now = editor.state
         assert (now["bag"], now["window"], now["selected"]) == (seen["bag"], seen["window"], seen["selected"])
         assert page.evaluate(f"window.was === {EDITOR}"), "it is the same canvas, not one made anew"

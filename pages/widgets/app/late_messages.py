@@ -9,7 +9,7 @@ comes next ("Bad delta path index") and takes no more keys.
 
 Here what a fragment or a button sends counts for the page last asked for: a fragment that is not on it is passed over
 by Streamlit, and the button's callback is run all the same. Without this, in `tests/browser/test_pages.py`,
-`test_a_canvas_that_speaks_while_its_page_is_left_does_not_bring_the_page_back` and
+`test_a_canvas_that_reports_while_its_page_is_left_does_not_bring_the_page_back` and
 `test_a_click_is_not_lost_when_the_page_is_left_at_once` fail. It can go when they pass without it: when the browser
 names the page it is going to, or the server ignores the page of a fragment's request.
 """
