@@ -118,7 +118,9 @@ class Format(ABC):
             raise BagtagError("There are no segments to export; change the selection, or label some segments first.")
         for row in chosen:
             if row.kind not in self.kinds:
-                raise BagtagError(f"{row.file!r} cannot be written: {self.title} does not support {row.kind} files.")
+                raise BagtagError(
+                    f"{row.file!r} is a {row.kind}, which the format {self.title!r} cannot hold; choose another."
+                )
         return chosen
 
 

@@ -136,7 +136,8 @@ class MIMLFast(Model):
     ) -> Trained:
         rng = np.random.default_rng(seed)
         few, thirds = trials(corrected, seed) if self.K == "auto" and earlier is None else (corrected, [])
-        fit_progress = FitProgress(progress, [Phase(MAX_TESTS)] * (len(TRIED_K) * len(thirds) + 1))
+        choosing = [Phase(MAX_TESTS, chooses=True)] * (len(TRIED_K) * len(thirds))
+        fit_progress = FitProgress(progress, [*choosing, Phase(MAX_TESTS)])
         if earlier is not None:
             start = earlier._weights_for(classes)
         else:

@@ -52,6 +52,6 @@ def test_removed_bags_are_named_and_come_back(project, actions):
     press(actions.run(), "Remove")
     press(actions, "Remove anyway")
     assert project.bags.ids() == rest
-    assert f"took {name} out of the project" in texts(actions).replace("\\", "")
+    assert f"removed {name} from the project" in texts(actions).replace("\\", "")
     press(actions, "Undo")
     assert project.bags.ids() == [first, *rest]

@@ -82,7 +82,7 @@ def test_an_origin_is_exactly_this_servers():
     assert not refused([*OWN, ("origin", "http://localhost:8501")])
     foreign = "null  https://localhost:8501 http://localhost:9999 http://localhost localhost:8501 http://evil.example "
     foreign += "http://127.0.0.1:8501 http://localhost:8501/ http://x@localhost:8501"
-    for origin in foreign.edits.split(" "):
+    for origin in foreign.split(" "):
         assert refused([*OWN, ("origin", origin)]), origin
         assert refused([*OWN, ("origin", origin)], "/_stcore/stream", kind="websocket"), origin
     assert refused([*OWN, ("origin", "http://localhost:8501"), ("origin", "http://localhost:8501")])

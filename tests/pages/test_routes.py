@@ -263,7 +263,7 @@ def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_told_
     again = post(client, root, *edits).json()["results"]
     assert [result["number"] for result in again if "error" not in result] == [1, 2, 3]
     lost = post(client, root, edit(4, {"act": "delete", "segments": ["@77"]}, nonce=nonce)).json()["results"][0]
-    assert "never made" in lost["error"] and "failed" not in lost
+    assert "never created" in lost["error"] and "failed" not in lost
 
 
 def test_a_project_that_cannot_be_written_keeps_what_was_stored_before_and_asks_for_another_try(
@@ -323,7 +323,7 @@ def test_a_body_that_is_no_json_is_refused(client, root, body):
         {"act": "add_class", "name": "half \ud800"},
         {"act": "add_class", "name": "zero \0"},
         {"act": "add_class", "name": 7},
-        {"act": "undo", "bag": None},
+        {"act": "undo", "bag": "1"},
         {"act": "delete", "segments": [1], "path": "/etc"},
     ],
 )

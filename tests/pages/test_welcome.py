@@ -48,7 +48,7 @@ def test_a_folder_becomes_a_project_that_imports_it(recordings, show, no_workers
 def test_a_folder_outside_is_refused_in_a_sentence(show, home):
     app = show(None)
     app.text_input(key="start.new.folder").set_value("/etc").run()
-    assert "outside the folders Bagtag may use" in texts(app)
+    assert "outside of the folders that Bagtag may use" in texts(app)
     assert not [button for button in app.button if button.label == "Create project"]
 
 

@@ -40,6 +40,10 @@ def event() -> Any:
     return _CONTEXT.Event()
 
 
+_WRITE_VERSION, _WAL = 18, 2
+"""A byte in the header of a SQLite file, and its value if the file has a log of commits."""
+
+
 def edit(number: int, n_bags: int) -> dict[str, Any]:
     """Return edit number `number` of `write_forever`, so that the outcome can be computed without the project."""
     bag, class_id = 1 + number % n_bags, 1 + number // n_bags % 3
@@ -173,8 +177,6 @@ def replace_again_and_again(folder: str, aside: str, choices: list[float], moved
     from contextlib import closing
     from pathlib import Path
 
-    from miml_core.project.db.database_file import file_id
-
     path = Path(folder) / "project.db"
     for number, choice in enumerate(choices):
         old = Path(aside) / f"old {number}.db"
@@ -191,11 +193,10 @@ def replace_again_and_again(folder: str, aside: str, choices: list[float], moved
             with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
                 source.backup(target)
                 target.execute("PRAGMA journal_mode = DELETE")
-            log = file_id(f"{path}-wal")
             path.rename(old)
             copy.rename(path)
             done.send(str(old))
-            while log is not None and file_id(f"{path}-wal") == log:  # until the writer has noticed
+            while path.read_bytes()[_WRITE_VERSION] != _WAL:  # until the writer has opened the copy
                 time.sleep(0.001)
         time.sleep(choice / 20)
     moved_last.set()

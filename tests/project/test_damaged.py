@@ -152,7 +152,9 @@ _DAMAGES = (
 
 
 @pytest.mark.slow
-def test_damage_of_any_kind_ends_in_a_sentence(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_of_any_kind_ends_in_a_sentence(
+    complete: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rng = np.random.default_rng(16)
     content = (complete / "project.db").read_bytes()
     n_reported = 0

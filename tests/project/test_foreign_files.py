@@ -240,7 +240,9 @@ def test_a_segmenter_that_asks_for_features_there_are_not_is_refused(tmp_path: P
     path = tmp_path / "1.npz"
     LearnedSegmenter(learned.SoundSegmentSettings(), trees, (0.5, 0.5), (0.01, 100.0)).save(path)
     with pytest.raises(BagtagError, match="features that do not exist"):
-        learned._likeliness(LearnedSegmenter.load(path).trees, np.zeros((1, 20), np.float32), np.zeros(1, np.int64), 1)
+        learned._mean_probability(
+            LearnedSegmenter.load(path).trees, np.zeros((1, 20), np.float32), np.zeros(1, np.int64), 1
+        )
     floats = trees | {"left": np.zeros(3)}
     LearnedSegmenter(learned.SoundSegmentSettings(), floats, (0.5, 0.5), (0.01, 100.0)).save(path)
     with pytest.raises(BagtagError, match="not a complete learned segmenter"):

@@ -93,8 +93,10 @@ def file_id(path: str | Path) -> FileId | None:
     return found.st_dev, found.st_ino
 
 
-def connect(path: Path, *, create: bool = False) -> FileConnection:
+def connect(path: Path, *, create: bool = False, use_log: bool = False) -> FileConnection:
     """Open a database with the settings of projects, and record which files that opened.
+
+    With `use_log` it gets a log of commits (WAL) if it has none: a copy put in place of the project may lack one.
 
     Raises
     ------
@@ -108,6 +110,8 @@ def connect(path: Path, *, create: bool = False) -> FileConnection:
         connection = _open(path, "rwc" if create else "rw")
         try:
             _set_up(connection)
+            if use_log:
+                connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA schema_version").fetchone()  # opens the log of commits, and locks both
             connection.files = OpenFiles.at(path)
         except BaseException:

@@ -229,7 +229,7 @@ class Store:
 
     def _connect(self) -> FileConnection:
         """Make a connection for the pool; all of them have the same files open."""
-        connection = connect(self.path)
+        connection = connect(self.path, use_log=self._files is None)
         known, now = self._files, connection.files
         if known is None or (known.wal_id is None and known.database_id == now.database_id):
             self._files = now
