@@ -108,7 +108,7 @@ def page(browser):
 
 def test_a_name_that_was_rebound_to_this_computer_gets_a_refusal(page, server, other_port):
     answer = page.goto(f"http://evil.example:{server.port}/")
-    assert answer.status == 403 and "does not answer to this address" in page.inner_text("body")
+    assert answer.status == 403 and "does not accept this address" in page.inner_text("body")
     place = f"evil.example:{server.port}"
     tried = page.evaluate(ATTACK, [f"http://{place}", f"ws://{place}/_stcore/stream"])
     assert tried["socket"] == "refused" and "<title>" not in tried["page"], "same origin to the browser, yet refused"
