@@ -1,4 +1,4 @@
-"""The front door: Streamlit's app with the canvas's own routes beside it. Start it with `streamlit run app.py`."""
+"""The app: Streamlit with the media and edit routes of the canvas. Start it with `streamlit run app.py`."""
 
 import streamlit as st
 

@@ -1,7 +1,7 @@
-"""The canvas in a real Chromium: click to highlight, key to label, edit to stored, and bytes a click.
+"""The canvas in a real Chromium: click to highlight, key to label, edit to stored, and bytes per click.
 
-Times run from the browser's own event to the end of the frame that shows the change, or to the server's answer that the
-edit is on disk. Aims: a highlight within two frames (33 ms), an edit stored within 300 ms.
+Times run from the browser's own event to the end of the frame that shows the change, or to the server's response that
+the edit is on disk. Aims: a highlight within two frames (33 ms), an edit stored within 300 ms.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.conftest import ROOT as HOUSE
 from tests.browser.conftest import Server
 from tests.browser.editor import ROOT, Editor
 from tests.browser.projects import sound_project
 from tests.conftest import FLAGS, found_chromium
 
 SIZES = (40, 300)
+CANVAS_APP = Path(__file__).resolve().parent.parent / "tests" / "browser" / "canvas_app.py"
 REPEATS = 30
 _WATCH = """b => {
   const watch = { clicks: [], labels: [], stored: [] };
@@ -40,7 +40,7 @@ def run() -> None:
         folder = Path(name)
         sound_project(folder / "sound", SIZES).close()
         env = {"CANVAS_PROJECTS": str(folder), "BAGTAG_HOME": str(folder / "home")}
-        server = Server(HOUSE / "tests" / "browser" / "canvas_app.py", env, folder / "server.log").start()
+        server = Server(CANVAS_APP, env, folder / "server.log").start()
         browser = playwright.chromium.launch(executable_path=found_chromium(), args=FLAGS)
         try:
             for bag, size in enumerate(SIZES, start=1):

@@ -1,7 +1,7 @@
 """Thirty annotators at one edit per second each, while a training and a segmentation run in the same project.
 
 The annotators are threads that post edits to the real server, each over a connection of its own and in its own bags.
-The time of an edit runs from the moment it was due to the server's answer that it is on disk, so that waiting behind
+The time of an edit runs from the moment it was due to the server's response that it is on disk, so that waiting behind
 an earlier edit counts. Afterwards every acknowledged edit is looked up in the database. Aims: no edit lost or refused,
 99 % acknowledged within 500 ms. The same without jobs is measured first, as the base of the ratio.
 """
@@ -33,7 +33,7 @@ N_BAGS, PER_BAG = 60, 60
 SECONDS, BASE_SECONDS = 120.0, 30.0
 AIM_MS = 500.0
 _PATIENCE = 60.0
-"""Seconds after which an edit without an answer counts as refused."""
+"""Seconds after which an edit without a response counts as refused."""
 
 
 @dataclass
@@ -71,18 +71,18 @@ def run(seconds: float = SECONDS, watch: bool = False) -> None:
         os.environ["BAGTAG_STATE"] = str(folder / "state")
         project = sound_project(folder / "sound", (PER_BAG,) * N_BAGS)
         drawn = {bag: _draw(project, bag) for bag in range(1, 2 * ANNOTATORS + 1)}
-        access = folder / "access.json"
+        access_file = folder / "access.json"
         env = {
             "BAGTAG_HOME": str(folder / "home"),
             "BAGTAG_LOAD_PROJECT": str(project.folder),
-            "BAGTAG_LOAD_FILE": str(access),
+            "BAGTAG_LOAD_FILE": str(access_file),
         }
         server = Server(ROOT / "benchmarks" / "load_server.py", env, folder / "server.log").start()
         try:
-            told = json.loads(access.read_text())
-            base = _measure(server, told, project, drawn, "without jobs", min(seconds, BASE_SECONDS), watch)
+            access = json.loads(access_file.read_text())
+            base = _measure(server, access, project, drawn, "without jobs", min(seconds, BASE_SECONDS), watch)
             with _jobs_running(project) as ended:
-                busy = _measure(server, told, project, drawn, "with jobs", seconds, watch)
+                busy = _measure(server, access, project, drawn, "with jobs", seconds, watch)
             counts = ", ".join(f"{kind} {ended.count(kind)}" for kind in sorted(set(ended)))
             print(f"jobs ended meanwhile: {counts or 'none'}")
             print(f"p99 with jobs is {busy / base:.1f} x that without; aim: below {AIM_MS:.0f} ms")
@@ -99,7 +99,7 @@ def _draw(project: Project, bag: int) -> int:
 
 def _measure(
     server: Server,
-    told: dict[str, str],
+    access: dict[str, str],
     project: Project,
     drawn: dict[int, int],
     what: str,
@@ -115,7 +115,7 @@ def _measure(
     began, computed = time.monotonic() + 1.0, _cpu_seconds(server)
     works = [_work, _watch] if watch else [_work]
     threads = [
-        threading.Thread(target=work, args=(one, server.port, told, began, seconds))
+        threading.Thread(target=work, args=(one, server.port, access, began, seconds))
         for work in works
         for one in people
     ]
@@ -142,7 +142,7 @@ def _measure(
 
 
 def _cpu_seconds(server: Server) -> float:
-    """What the server has computed so far; 0 where the system does not tell."""
+    """What the server has computed so far; 0 where the system does not report it."""
     number = server.process.pid if server.process else 0
     try:
         fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
@@ -151,17 +151,17 @@ def _cpu_seconds(server: Server) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _work(one: Annotator, port: int, told: dict[str, str], began: float, seconds: float) -> None:
+def _work(one: Annotator, port: int, access: dict[str, str], began: float, seconds: float) -> None:
     """Post an edit per second, each annotator at another part of the second."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
-    headers = {"X-Bagtag-Token": told["token"], "Content-Type": "application/json"}
+    headers = {"X-Bagtag-Token": access["token"], "Content-Type": "application/json"}
     due = began + one.number / ANNOTATORS
     while due < began + seconds:
         time.sleep(max(due - time.monotonic(), 0.0))
         edit = one.edit()
         one.sent += 1
         try:
-            connection.request("POST", f"/bagtag/{told['key']}/edits", json.dumps({"edits": [edit]}), headers)
+            connection.request("POST", f"/bagtag/{access['key']}/edits", json.dumps({"edits": [edit]}), headers)
             response = connection.getresponse()
             body = response.read()
             result = json.loads(body)["results"][0] if response.status == 200 else {"error": body.decode()}
@@ -177,14 +177,14 @@ def _work(one: Annotator, port: int, told: dict[str, str], began: float, seconds
     connection.close()
 
 
-def _watch(one: Annotator, port: int, told: dict[str, str], began: float, seconds: float) -> None:
+def _watch(one: Annotator, port: int, access: dict[str, str], began: float, seconds: float) -> None:
     """Ask for news every second, and for the own bag when it changed."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
-    headers = {"X-Bagtag-Token": told["token"]}
+    headers = {"X-Bagtag-Token": access["token"]}
     since, due = 0, began + 0.5 + one.number / ANNOTATORS
 
     def fetch(path: str) -> Any:
-        connection.request("GET", f"/bagtag/{told['key']}/{path}", headers=headers)
+        connection.request("GET", f"/bagtag/{access['key']}/{path}", headers=headers)
         return json.loads(connection.getresponse().read())
 
     while due < began + seconds:

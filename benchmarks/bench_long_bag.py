@@ -72,7 +72,7 @@ def _measure(folder: Path, bag: int) -> dict[str, float]:
     shutil.rmtree(project.cache_folder / "images", ignore_errors=True)
     with TestClient(Starlette(routes=canvas_routes()), base_url="http://localhost:8501") as client:
         canvas = _Canvas(client, f"/bagtag/{open_projects.key_of(folder)}", bag)
-        _Canvas(client, canvas.door, 3).open()
+        _Canvas(client, canvas.root, 3).open()
         before = _resident()
         figures = {"segments": float(project.bags.get(bag).n_segments)}
         for what, act in {
@@ -92,8 +92,8 @@ def _measure(folder: Path, bag: int) -> dict[str, float]:
 class _Canvas:
     """Asks for what a canvas of `PIXELS` asks for."""
 
-    def __init__(self, client: Any, door: str, bag: int) -> None:
-        self.client, self.door, self.bag, self.bytes = client, door, bag, 0
+    def __init__(self, client: Any, root: str, bag: int) -> None:
+        self.client, self.root, self.bag, self.bytes = client, root, bag, 0
         self.known: dict[str, Any] = {}
 
     def open(self) -> None:
@@ -128,10 +128,10 @@ class _Canvas:
     def _get(self, path: str) -> Any:
         from pages.widgets.routes.auth import TOKEN
 
-        answer = self.client.get(f"{self.door}/{path}", headers={"X-Bagtag-Token": TOKEN})
-        assert answer.status_code == 200, (path, answer.text)
-        self.bytes += len(answer.content)
-        return answer
+        response = self.client.get(f"{self.root}/{path}", headers={"X-Bagtag-Token": TOKEN})
+        assert response.status_code == 200, (path, response.text)
+        self.bytes += len(response.content)
+        return response
 
 
 def _resident() -> float:

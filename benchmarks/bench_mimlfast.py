@@ -1,6 +1,6 @@
 """MIMLfast on a set of the size of the paper's largest: to its stopping rule, how time grows, beside ORed-LR.
 
-The paper's MSRA set has 30 000 bags, 270 000 instances, 99 labels, 2.7 labels a bag, and took 12 minutes on 16 cores.
+The paper's MSRA set has 30 000 bags, 270 000 instances, 99 labels, 2.7 labels per bag, and took 12 minutes on 16 cores.
 Ours is generated: a label has two kinds of segments, frequent and rare labels, nine segments of 100 features a bag.
 """
 

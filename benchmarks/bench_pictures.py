@@ -1,6 +1,6 @@
 """Pictures of 320 x 240 a second on one core, from file to segments with features, beside bare SLIC on the same.
 
-Aims: 10 pictures a second or more; less time than SLIC alone takes to find superpixels.
+Aims: 10 pictures per second or more; less time than SLIC alone takes to find superpixels.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _memory(folder: Path) -> None:
     for minutes in (10, 60):
         path = _write(folder / f"{minutes}min.wav", 60 * minutes)
         for bag_seconds in (BAG_SECONDS, 60.0 * minutes):
-            code = f"from benchmarks.bench_sound import walk; walk({str(path)!r}, {bag_seconds})"
+            code = f"from benchmarks.bench_sound import segment_file; segment_file({str(path)!r}, {bag_seconds})"
             done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
             peaks[minutes, bag_seconds == BAG_SECONDS] = float(done.stdout)
         path.unlink()
@@ -127,7 +127,7 @@ def _memory(folder: Path) -> None:
         print(f"peak memory {how}: 10 minutes {peaks[10, in_bags]:.0f} MB, 60 minutes {peaks[60, in_bags]:.0f} MB")
 
 
-def walk(path: str, bag_seconds: float) -> None:
+def segment_file(path: str, bag_seconds: float) -> None:
     """Go through a file bag by bag and print the peak memory in megabytes."""
     import resource
 

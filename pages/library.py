@@ -6,14 +6,14 @@ from pages.widgets.app.dialogs import dialog_button
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
-from pages.widgets.library.add_media import WORDS
+from pages.widgets.library.add_media import NOUNS
 from pages.widgets.library.bag_actions import bag_actions
 from pages.widgets.library.bag_list import bag_filters, bag_table, paging, progress_row
 from pages.widgets.library.missing_files import look_at_files, missing_files
 from pages.widgets.table_selection import selected_ids
 
 project = the_project()
-noun, nouns = WORDS[project.kind]
+noun, nouns = NOUNS[project.kind]
 
 
 @st.fragment(run_every=2.0)

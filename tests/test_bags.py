@@ -58,7 +58,7 @@ def test_a_split_is_by_bag_and_the_same_for_the_same_seed():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({"X": np.where(np.arange(12).reshape(6, 2) == 7, np.nan, 1.0)}, r"Feature 1 of segment 0 of bag 2"),
         ({"X": np.where(np.arange(12).reshape(6, 2) == 2, np.inf, 1.0)}, r"segment 0 of bag 1"),
@@ -74,8 +74,8 @@ def test_a_split_is_by_bag_and_the_same_for_the_same_seed():
         ({"offsets": [0]}, r"at least one bag"),
     ],
 )
-def test_bad_input_is_refused_by_name(changes, said):
-    with pytest.raises(BagtagError, match=said):
+def test_bad_input_is_refused_by_name(changes, expected):
+    with pytest.raises(BagtagError, match=expected):
         make(**changes)
 
 

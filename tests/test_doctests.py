@@ -1,4 +1,4 @@
-"""The examples in the documentation of the public API, and in CONTRIBUTING.md, run and print what they say."""
+"""The examples in the documentation of the public API, and in CONTRIBUTING.md, run and print what they show."""
 
 import doctest
 import importlib

@@ -144,8 +144,8 @@ def test_tags_less_likely_than_floats_reach_are_still_exact():
     assert found.log_likelihood[0] == pytest.approx(-1800 + np.log(12))
 
 
-def test_large_bags_keep_few_rows_and_say_the_same():
-    """In large tables only some forward rows are kept; the answer is the same as that of the halves of a tree."""
+def test_large_bags_keep_few_rows_and_give_the_same_result():
+    """In large tables only some forward rows are kept; the result is the same as that of the halves of a tree."""
     rng = np.random.default_rng(1)
     log_prior = log_softmax(rng.standard_normal((300, 13)))
     whole = bag_posterior(log_prior, [0, 300], [[1] * 13])

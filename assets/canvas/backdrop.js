@@ -58,7 +58,7 @@ export class Backdrop {
       this.#single = bitmap;
       layers.refresh("base");
     } catch (problem) {
-      this.#tell(problem, name);
+      this.#report(problem, name);
     }
   }
 
@@ -85,7 +85,7 @@ export class Backdrop {
       await this.editor.api.tile(this.#bag.id, this.#bag.image, level, tile);
       if (this.#isWanted(of)) this.editor.layers.refresh("base");
     } catch (problem) {
-      this.#tell(problem, of);
+      this.#report(problem, of);
     } finally {
       this.#onTheWay.delete(name);
       if (this.#isWanted(of)) this.#pump();
@@ -96,7 +96,7 @@ export class Backdrop {
     return this.#name === name && !this.editor.disposables.over;
   }
 
-  #tell(problem, name) {
+  #report(problem, name) {
     if (!this.#isWanted(name) || this.#failed) return;
     this.#failed = true;
     this.editor.notice.stay(problem.message, () => this.#again());

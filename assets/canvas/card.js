@@ -48,7 +48,7 @@ export function probabilityRow(label, probability, bag) {
   const name = nameOf(label, bag);
   const row = element("div", { class: "guess" }, swatch, element("span", { class: "name", title: name }, name));
   if (probability === null) {
-    row.classList.add("said");
+    row.classList.add("given");
     return row;
   }
   const bar = element("span", { class: "bar" });

@@ -30,9 +30,9 @@ export class ClassSearch {
     this.input.value = "";
     this.input.placeholder = mayCreate ? "tag: type to find or to add" : "label: type to find";
     this.node.hidden = false;
-    const room = { x: this.layers.width - 264, y: this.layers.height - 250 };
-    this.node.style.left = `${Math.max(4, Math.min(at.x, room.x))}px`;
-    this.node.style.top = `${Math.max(4, Math.min(at.y, room.y))}px`;
+    const limit = { x: this.layers.width - 264, y: this.layers.height - 250 };
+    this.node.style.left = `${Math.max(4, Math.min(at.x, limit.x))}px`;
+    this.node.style.top = `${Math.max(4, Math.min(at.y, limit.y))}px`;
     this.#filter();
     this.input.focus({ preventScroll: true });
   }

@@ -46,7 +46,7 @@ export class Commands {
     const guessed = open.filter((s) => s.guesses.length).map((s) => s.id);
     if (guessed.length) this.do({ act: "accept", segments: guessed, sampled: this.#sampled(guessed) });
     else if (open.length) {
-      this.editor.notice.say("There is no prediction to accept yet: give the segment a label, or train a model first.");
+      this.editor.notice.show("There is no prediction to accept yet: give the segment a label, or train a model first.");
       return;
     }
     this.editor.goToUnchecked();
@@ -156,7 +156,7 @@ export class Commands {
   merge() {
     const segments = this.editor.selection.ids;
     if (segments.length < 2) {
-      this.editor.notice.say("Shift+click another segment, then press M to merge them.");
+      this.editor.notice.show("Shift+click another segment, then press M to merge them.");
       return;
     }
     const edit = this.do({ act: "merge", segments });
@@ -195,13 +195,13 @@ export class Commands {
     const { notice } = this.editor;
     if (result.setAside) return; // shown under the canvas until it is tried again or discarded
     if (result.confirm) notice.ask(result.error, () => this.do({ ...edit.act, confirm: true }));
-    else if (result.error) notice.say(result.error);
-    else notice.say(result.overtook.join(" "));
+    else if (result.error) notice.show(result.error);
+    else notice.show(result.overtook.join(" "));
   }
 
   #selectedIds(otherwise) {
     if (this.editor.selection.ids.length) return [...this.editor.selection.ids];
-    this.editor.notice.say(otherwise);
+    this.editor.notice.show(otherwise);
     return null;
   }
 

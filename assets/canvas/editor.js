@@ -182,7 +182,7 @@ export class Editor {
     if (problem.status === 410 && this.queue.total > 1) {
       this.queue.drop();
       this.openItem(this.queue.current);
-      this.notice.say("A bag of this list was removed from the project.");
+      this.notice.show("A bag of this list was removed from the project.");
     } else this.notice.stay(problem.message, retry);
   }
 
@@ -316,7 +316,7 @@ export class Editor {
   toggleTool(tool) {
     const needsOne = tool === "redraw" || tool === "split";
     if (needsOne && this.tool !== tool && this.selection.ids.length !== 1) {
-      this.notice.say("Select the one segment to change first.");
+      this.notice.show("Select the one segment to change first.");
       return;
     }
     this.setTool(this.tool === tool ? "select" : tool);

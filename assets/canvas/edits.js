@@ -6,7 +6,7 @@
  */
 export const BACKGROUND = -2;
 
-/** What a segment counts as: what a person said, else the model's first guess, else nothing. */
+/** What a segment counts as: the label a person gave, else the model's first guess, else nothing. */
 export function labelOf(segment) {
   if (segment.label !== null) return segment.label;
   return segment.guesses.length ? segment.guesses[0][0] : null;
@@ -26,7 +26,7 @@ export function standingOf(segment) {
   return segment.guesses[0][0] === BACKGROUND ? "background" : "predicted";
 }
 
-/** The bag with an edit's act done; never changes the bag it was given. */
+/** The bag with an edit applied; never changes the bag it was given. */
 export function withEdit(bag, edit) {
   const perform = performers[edit.act.act];
   return perform ? withContradictions(perform(bag, edit.act, edit)) : bag;
@@ -69,7 +69,7 @@ const FULLY_KNOWN = ["correct", "accept", "accept_bag", "tag", "finish", "unfini
 const OF_ALL_SEGMENTS = ["accept_bag", "tag", "nothing_here"];
 
 /**
- * Does the server have more to say about this act than `withEdit` knows: a new shape, what "@7" has become, or (where
+ * Does the server know more about this edit than `withEdit` does: a new shape, what "@7" has become, or (where
  * only some segments are here, `partly`) what became of the others?
  */
 export function needsFetch(act, partly = false) {
@@ -110,8 +110,8 @@ const performers = {
     const others = bag.segments.filter((s) => !act.segments.includes(s.id));
     const labelled = parts.filter((s) => s.label !== null);
     const agreed = new Set(labelled.map((s) => s.label)).size === 1;
-    const said = agreed ? labelled[0] : { label: null, accepted: false, annotator: null };
-    return { ...bag, segments: [...others, newSegment(`@${number}`, parts.flatMap((s) => s.rings), said)] };
+    const given = agreed ? labelled[0] : { label: null, accepted: false, annotator: null };
+    return { ...bag, segments: [...others, newSegment(`@${number}`, parts.flatMap((s) => s.rings), given)] };
   },
   tag(bag, act) {
     const cleared = act.value === 1 ? bag : withoutLabels(bag, (label) => label === act.class, act.confirm);

@@ -1,5 +1,5 @@
 /**
- * Names of segments where there is room: the largest segments first, never over another name. In a sound they stand
+ * Names of segments where there is space: the largest segments first, never over another name. In a sound they stand
  * beside the call and cover nothing of it; in a picture, whose segments touch, in the middle of their segment.
  */
 import { inkOn } from "./colours.js";

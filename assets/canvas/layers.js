@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 const LAYERS = ["base", "segments", "overlay"];
 const HIGHEST = 900;
 
-/** At least what the page asks for; more where the window has room besides what else the page shows. */
+/** At least what the page asks for; more where the window has space besides what else the page shows. */
 export function layersHeight({ height, around }) {
   return around ? `clamp(${height}px, 100vh - ${around}px, ${HIGHEST}px)` : `${height}px`;
 }

@@ -11,14 +11,14 @@ export class Notice {
     disposables.atEnd(() => clearTimeout(this.#timer));
   }
 
-  say(sentence) {
-    this.#show(sentence, element("button", { type: "button", onclick: () => this.hide() }, "OK"));
+  show(sentence) {
+    this.#replace(sentence, element("button", { type: "button", onclick: () => this.hide() }, "OK"));
     this.#timer = setTimeout(() => this.hide(), SHOWN_FOR);
   }
 
   /** Something that lasts, such as a bag that cannot be shown. */
   stay(sentence, again) {
-    this.#show(sentence, element("button", { type: "button", onclick: again }, "Try again"));
+    this.#replace(sentence, element("button", { type: "button", onclick: again }, "Try again"));
   }
 
   ask(sentence, yes) {
@@ -27,7 +27,7 @@ export class Notice {
       act();
     };
     const agree = element("button", { type: "button", class: "strong", onclick: button(yes) }, "Yes");
-    this.#show(sentence, agree, element("button", { type: "button", onclick: button(() => {}) }, "No"));
+    this.#replace(sentence, agree, element("button", { type: "button", onclick: button(() => {}) }, "No"));
     agree.focus({ preventScroll: true });
   }
 
@@ -36,7 +36,7 @@ export class Notice {
     this.node.hidden = true;
   }
 
-  #show(sentence, ...buttons) {
+  #replace(sentence, ...buttons) {
     clearTimeout(this.#timer);
     this.node.replaceChildren(element("span", {}, sentence), ...buttons);
     this.node.hidden = false;

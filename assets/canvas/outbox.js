@@ -68,7 +68,7 @@ export class Outbox extends EventTarget {
     const edit = { nonce: this.nonce, number: this.number, bag, annotator, seen, act };
     this.unsent.push(edit);
     this.#save();
-    this.#tell("change");
+    this.#dispatch("change");
     this.flush();
     return edit;
   }
@@ -89,7 +89,7 @@ export class Outbox extends EventTarget {
   discard(item) {
     this.aside = this.aside.filter((other) => other !== item);
     this.#save();
-    this.#tell("change");
+    this.#dispatch("change");
   }
 
   async flush() {
@@ -102,7 +102,7 @@ export class Outbox extends EventTarget {
       this.#putOff(problem, batch);
     } finally {
       this.#sending = false;
-      this.#tell("change");
+      this.#dispatch("change");
     }
     this.flush();
   }
@@ -181,10 +181,10 @@ export class Outbox extends EventTarget {
     this.unsent = this.unsent.filter((edit) => !settled.has(edit));
     for (const { edit } of done) if (edit.nonce === this.nonce) this.stored = Math.max(this.stored, edit.number);
     this.#save();
-    this.#tell("stored", { done, revision });
+    this.#dispatch("stored", { done, revision });
   }
 
-  #tell(type, detail) {
+  #dispatch(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 

@@ -45,7 +45,7 @@ function waitingSentences(outbox) {
   return sentences;
 }
 
-const WORDS = {
+const DESCRIPTIONS = {
   correct: (act, name) => `label ${count(act.segments.length, "segment")} as ${name(act.label)}`,
   accept: (act) => `accept the prediction of ${count(act.segments.length, "segment")}`,
   accept_bag: () => "accept all predictions",
@@ -63,7 +63,7 @@ const WORDS = {
 
 function wordsFor(act, bag) {
   const name = (label) => (bag && typeof label !== "string" ? nameOf(label, bag) : "a new class");
-  return WORDS[act.act]?.(act, name) ?? act.act;
+  return DESCRIPTIONS[act.act]?.(act, name) ?? act.act;
 }
 
 function count(n, noun) {

@@ -14,7 +14,7 @@ export class Playback {
         editor.layers.refresh("overlay");
       },
       onChange: () => editor.refreshPanels("overlay"),
-      onProblem: (sentence) => editor.notice.say(sentence),
+      onProblem: (sentence) => editor.notice.show(sentence),
     });
   }
 

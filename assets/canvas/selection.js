@@ -96,7 +96,7 @@ export class Selection {
       if (found === null) this.#last = `${query.after}/${query.step}`;
       return found !== null && (await editor.navigation.goToSegment(found));
     } catch (problem) {
-      editor.notice.say(problem.message);
+      editor.notice.show(problem.message);
       return true;
     } finally {
       this.#asking = false;

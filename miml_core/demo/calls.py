@@ -52,11 +52,11 @@ class Species:
 def tone(frequency: Samples, strengths: Sequence[float] = (1.0,), attack: float = 0.012) -> Call:
     """Return a note with the frequency curve `frequency` (hertz, one per sample) and overtones of these strengths."""
     phase = 2 * np.pi * np.cumsum(frequency) / RATE
-    heard = [(k, strength) for k, strength in enumerate(strengths, start=1) if k * frequency.max() < 0.48 * RATE]
-    samples = sum((strength * np.sin(k * phase) for k, strength in heard), np.zeros(len(frequency)))
+    audible = [(k, strength) for k, strength in enumerate(strengths, start=1) if k * frequency.max() < 0.48 * RATE]
+    samples = sum((strength * np.sin(k * phase) for k, strength in audible), np.zeros(len(frequency)))
     samples *= fade(len(frequency), attack) / max(np.abs(samples).max(), 1e-9)
-    loudest = max(strength for _, strength in heard)
-    outlines = [_ribbon(k * frequency, _MARGIN_HZ) for k, strength in heard if strength >= _AUDIBLE * loudest]
+    loudest = max(strength for _, strength in audible)
+    outlines = [_ribbon(k * frequency, _MARGIN_HZ) for k, strength in audible if strength >= _AUDIBLE * loudest]
     return Call(samples, outlines)
 
 

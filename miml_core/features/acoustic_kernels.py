@@ -9,7 +9,7 @@ from numba import njit
 
 DIRECTIONS = 16
 FAINTEST = 0.03
-"""Amplitude above the background, in units of it, that is told from none (-30 dB)."""
+"""Amplitude above the background, in units of it, that is distinguished from none (-30 dB)."""
 
 
 @njit(cache=True, nogil=True)

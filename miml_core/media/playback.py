@@ -61,9 +61,9 @@ def clip_wav(
     if band is not None:
         samples = _filter_band(samples, rate, band)
     first = round(before * rate)
-    heard = samples[first : first + max(1, round((end - start) * rate))]
-    heard, heard_rate = _at_playable_rate(heard, rate * rate_factor)
-    return _wav(_normalised(heard, heard_rate), heard_rate)
+    clip = samples[first : first + max(1, round((end - start) * rate))]
+    clip, clip_rate = _at_playable_rate(clip, rate * rate_factor)
+    return _wav(_normalised(clip, clip_rate), clip_rate)
 
 
 def _filter_band(samples: NDArray[np.float32], rate: int, band: tuple[float, float]) -> NDArray[np.float32]:
@@ -97,12 +97,12 @@ def _normalised(samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
     """Amplify faint samples without clipping, and fade both ends to avoid clicks."""
     peak = float(np.abs(samples).max(initial=0.0))
     gain = min(_MAX_GAIN, _PEAK / peak) if peak > 0 else 1.0
-    heard = samples * np.float32(gain)
-    n = min(len(heard) // 2, round(_FADE * rate))
+    clip = samples * np.float32(gain)
+    n = min(len(clip) // 2, round(_FADE * rate))
     ramp = np.linspace(0, 1, n, endpoint=False, dtype=np.float32)
-    heard[:n] *= ramp
-    heard[len(heard) - n :] *= ramp[::-1]
-    return heard
+    clip[:n] *= ramp
+    clip[len(clip) - n :] *= ramp[::-1]
+    return clip
 
 
 def _wav(samples: NDArray[np.float32], rate: int) -> bytes:

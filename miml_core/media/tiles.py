@@ -270,5 +270,5 @@ def _read_or_silence(read: Read, first: int, count: int) -> Floats:
 
 def _without_silence(values: Floats) -> Floats:
     """Leave out columns of digital silence, which are not background, unless there are no others."""
-    heard = values.max(axis=0) > QUIETEST_DB + 1
-    return values[:, heard] if heard.any() else values
+    audible = values.max(axis=0) > QUIETEST_DB + 1
+    return values[:, audible] if audible.any() else values

@@ -13,7 +13,7 @@ _SUMS_MAY_BE_REORDERED = {"reassoc", "contract"}  # lets dot products use the pr
 def fill_supports(X, offsets, tags, candidate, scores, soft, first, last, supports):
     """Support instances of bags `first` to `last`: eq. 7 (max), or eq. 9, 10 and 65 (softmax).
 
-    `candidate[row, c]` says whether a segment may support class c where its bag has that tag; in bags without the
+    `candidate[row, c]` is whether a segment may support class c where its bag has that tag; in bags without the
     tag every segment may.
     """
     for bag in range(first, last):

@@ -40,7 +40,7 @@ _MAY_BE_EMPTY = {("history", "target"), ("bags", "grid_id"), ("classes", "merged
 
 
 def check(store: Store, *, repair: bool = False) -> list[Problem]:
-    """Return all findings; with `repair`, those that were repaired say so, and where removed rows are kept."""
+    """Return all findings; with `repair`, those repaired are marked, with the file that keeps removed rows."""
     damaged = _damaged(store)
     if damaged is not None:  # other checks and repairs need a readable database
         return [damaged]

@@ -294,7 +294,7 @@ def strongest_neighbours(boxes, levels, near, far, rows):  # type: ignore[no-unt
     """For each box, the highest level among those close in time, and among those of its own band that come again.
 
     Close is at most `near` columns away; of the same band is a middle less than `rows` rows off, at most `far`
-    columns away. Boxes are sorted by their left edge; where there is no neighbour the answer is minus infinity.
+    columns away. Boxes are sorted by their left edge; where there is no neighbour the value is minus infinity.
     """
     count = len(levels)
     beside = np.full(count, -np.inf)

@@ -1,4 +1,4 @@
-"""The loops behind a learned segmenter, compiled: what pixels look like, and their walk down the trees."""
+"""Compiled loops of a learned segmenter: features of pixels, and evaluating the trees."""
 
 from __future__ import annotations
 

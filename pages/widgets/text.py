@@ -53,7 +53,7 @@ def thousands(n: int) -> str:
 
 
 def length_of_time(seconds: float) -> str:
-    """Return a duration as people say it: `0.8 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Return a duration as people write it: `0.8 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
     if seconds < 9.95:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     whole = round(seconds)

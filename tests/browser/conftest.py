@@ -28,7 +28,7 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
 
     def command(self) -> list[str]:
-        """The words that start it."""
+        """Return the command line that starts it."""
         command = [sys.executable, "-m", "streamlit", "run", str(self.entry), "--server.headless=true"]
         return [*command, f"--server.port={self.port}", "--server.address=127.0.0.1"]
 
@@ -52,8 +52,8 @@ class Server:
     def _wait(self, seconds: float = 60.0) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            with suppress(OSError), urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
-                if answer.status == 200:
+            with suppress(OSError), urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as response:
+                if response.status == 200:
                     return
             if self.process is None or self.process.poll() is not None:
                 break

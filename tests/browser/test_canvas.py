@@ -1,4 +1,4 @@
-"""The canvas in a real Chromium: looking, labelling, drawing, hearing, and the doors behind it."""
+"""The canvas in a real Chromium: looking, labelling, drawing, playing, and the routes behind it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_click_key_and_enter_select_label_and_accept(page, server, stored):
     assert editor.wait(f"s.selected[0] === {first}")["selected"] == [first]
     wanted = stored.classes.list()[4]
     editor.press("5")
-    assert editor.state["labels"][str(first)] == wanted.id, "the label is drawn before the server has answered"
+    assert editor.state["labels"][str(first)] == wanted.id, "the label is drawn before the server has responded"
     editor.saved()
     assert label_of(stored, first) == wanted.id
     assert stored.bags.get(1).tags[wanted.id] == 1, "a label the bag was not tagged with adds the tag"
@@ -144,7 +144,7 @@ def _shift_click(editor: Editor, segment: int) -> None:
 
 
 def test_label_of_a_segment_drawn_a_moment_ago_finds_it(page, server, stored):
-    """Draw and label leave before the server has said the new segment's id."""
+    """Draw and label leave before the server has returned the new segment's id."""
     editor = Editor.open(page, server.url, bag=1)
     before = {s.id for s in stored.segments.list(1)}
     editor.press("d")
@@ -204,7 +204,7 @@ def test_keys_leave_text_fields_alone(page, server):
     assert page.get_by_label("Note").input_value() == "nnx5"
 
 
-def test_next_and_previous_go_through_the_queue_and_the_page_hears_of_the_bag_if_it_asks(page, server):
+def test_next_and_previous_go_through_the_queue_and_the_bag_is_reported_to_a_page_that_asks(page, server):
     editor = Editor.open(page, server.url, bag=1, report="yes")
     editor.press("n")
     editor.wait("s.bag === 2")
@@ -307,7 +307,7 @@ def test_focus_is_visible_and_the_selection_is_announced(page, server):
     assert not layers.evaluate("node => node.matches(':focus')"), "Tab leaves the canvas after the last segment"
 
 
-def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(page, server, stored):
+def test_a_segment_is_played_with_a_moving_cursor_in_its_band_slowed_and_looped(page, server, stored):
     editor = Editor.open(page, server.url, bag=1)
     segment = stored.segments.list(1)[0]
     editor.click(segment.id)
@@ -315,17 +315,17 @@ def test_a_segment_is_heard_with_a_moving_cursor_in_its_band_slowed_and_looped(p
     editor.wait(f"s.playing && s.position > {segment.left + 0.05}")
     editor.wait("!s.playing")
     editor.press("l")
-    with page.expect_request("**/sound/**") as heard:
+    with page.expect_request("**/sound/**") as request:
         editor.press("Shift+Space")
-    low, high = (float(re.search(rf"{end}=(\d+)", heard.value.url)[1]) for end in ("low", "high"))
+    low, high = (float(re.search(rf"{end}=(\d+)", request.value.url)[1]) for end in ("low", "high"))
     assert (low, high) == pytest.approx((segment.low, segment.high), abs=120)
     editor.wait("s.playing")
     editor.press("Space")
     assert not editor.state["playing"]
     page.locator(".bagtag .toolbar select").select_option(label="TE 20")
-    with page.expect_request("**/sound/**") as heard:
+    with page.expect_request("**/sound/**") as request:
         editor.press("Space")
-    assert "factor=0.05" in heard.value.url
+    assert "factor=0.05" in request.value.url
     state = editor.wait(f"s.playing && s.position > {segment.left}")
     assert state["position"] < segment.right
     editor.press("Space")
@@ -336,8 +336,8 @@ def test_the_list_of_keys_opens_and_closes(page, server):
     shown = page.locator(".bagtag .help")
     assert not shown.is_visible()
     editor.press("?")
-    said = shown.inner_text()
-    assert all(key in said for key in ("Shift+Enter", "Ctrl+Z", "Space", "label with a class", "next bag", "undo"))
+    text = shown.inner_text()
+    assert all(key in text for key in ("Shift+Enter", "Ctrl+Z", "Space", "label with a class", "next bag", "undo"))
     editor.press("?")
     assert not shown.is_visible()
 
@@ -357,12 +357,12 @@ def test_a_view_of_4000_pixels_with_300_segments(chromium, server, stored):
 def test_a_bat_is_expanded_in_time_from_the_start(page, server, projects):
     """A recording at 192 kHz: what plays is ten times slower, so that its 40 kHz are heard as 4."""
     editor = Editor.open(page, server.url, **{"in": "bats"})
-    with page.expect_request("**/sound/**") as heard:
+    with page.expect_request("**/sound/**") as request:
         editor.press("Space")
-    assert "factor=0.1" in heard.value.url
-    answer = page.request.get(heard.value.url)
-    rate = int.from_bytes(answer.body()[24:28], "little")
-    assert answer.ok and rate == 19_200
+    assert "factor=0.1" in request.value.url
+    response = page.request.get(request.value.url)
+    rate = int.from_bytes(response.body()[24:28], "little")
+    assert response.ok and rate == 19_200
     editor.press("Space")
     x, y = editor.pixel(0.5, 40_000)
     page.mouse.move(x, y)

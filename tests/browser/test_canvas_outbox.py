@@ -45,7 +45,7 @@ def page(window):
     page.close()
 
 
-def said(project: Project, bag: int, n: int) -> list[str]:
+def newest_sentences(project: Project, bag: int, n: int) -> list[str]:
     """The latest corrections of a bag in words, the oldest first."""
     entries = [entry for entry in project.edits.history(bag_id=bag, limit=500) if entry.act == "correct"]
     return [entry.sentence for entry in entries[:n]][::-1]
@@ -64,7 +64,7 @@ def keys(n: int, seed: int) -> list[str]:
 
 def assert_in_order(project: Project, bag: int, pressed: list[str]) -> None:
     names = [one.name for one in project.classes.list()]
-    sentences = said(project, bag, len(pressed))
+    sentences = newest_sentences(project, bag, len(pressed))
     wanted = [names[int(key) - 1] for key in pressed]
     assert len(sentences) == len(wanted)
     assert [name in sentence for name, sentence in zip(wanted, sentences, strict=True)] == [True] * len(wanted), (
@@ -105,20 +105,20 @@ def test_a_reload_in_the_middle_loses_and_doubles_nothing(page, server, stored):
     assert n_corrections(stored, 2) == before + 20
 
 
-def test_an_answer_that_never_arrives_does_not_double_the_edit(page, server, stored):
+def test_a_response_that_never_arrives_does_not_double_the_edit(page, server, stored):
     editor = Editor.open(page, server.url, bag=1)
     editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     lost = []
 
-    def lose_the_answer(route):
+    def lose_the_response(route):
         if not lost:
             lost.append(route.fetch().status)
             route.abort()
         else:
             route.continue_()
 
-    page.route("**/edits", lose_the_answer)
+    page.route("**/edits", lose_the_response)
     editor.press("2", "4")
     editor.wait("s.state === 'offline' || s.unsent === 0")
     editor.wait("s.state === 'saved' && s.stored === 2")
@@ -146,7 +146,7 @@ def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page
     assert_in_order(stored, 2, pressed)
 
 
-def test_an_answer_older_than_the_last_edit_does_not_take_it_off_the_screen(page, server, stored):
+def test_a_response_older_than_the_last_edit_does_not_take_it_off_the_screen(page, server, stored):
     editor = Editor.open(page, server.url, bag=1)
     first, second = (segment.id for segment in stored.segments.list(1)[:2])
     held = []
@@ -165,9 +165,9 @@ def test_an_answer_older_than_the_last_edit_does_not_take_it_off_the_screen(page
     wanted = stored.classes.list()[1 if stored.segments.get(first).label != stored.classes.list()[1].id else 2]
     editor.press(str([one.id for one in stored.classes.list()].index(wanted.id) + 1))
     editor.saved()
-    route, answer = held[0]
+    route, response = held[0]
     with page.expect_response("**/bag/1"):
-        route.fulfill(response=answer)
+        route.fulfill(response=response)
     editor.frames()
     assert editor.state["labels"][str(first)] == wanted.id
     editor.wait(f"s.labels[{second}] === {stored.classes.list()[5].id}")
@@ -199,7 +199,7 @@ def wait_for(editor: Editor, condition: str) -> None:
 
 
 def fail_at(route, number: int, status: int | None) -> None:
-    """Pass edits on, except for one: the server answers it with a status, or says in a result that it failed."""
+    """Pass edits on, except for one: the server responds with a status, or with a result that it failed."""
     sent = route.request.post_data_json["edits"]
     before = [edit for edit in sent if edit["number"] < number]
     if number not in [edit["number"] for edit in sent]:
@@ -207,9 +207,9 @@ def fail_at(route, number: int, status: int | None) -> None:
     elif status is not None:
         route.fulfill(status=status, json={"error": "It broke."})
     else:
-        answer = route.fetch(post_data={"edits": before}).json() if before else {"results": [], "revision": 1}
+        response = route.fetch(post_data={"edits": before}).json() if before else {"results": [], "revision": 1}
         failed = {"number": number, "failed": True, "error": "It broke."}
-        route.fulfill(json={**answer, "results": [*answer["results"], failed]})
+        route.fulfill(json={**response, "results": [*response["results"], failed]})
 
 
 @pytest.mark.parametrize("status", [500, 400, None], ids=["fault", "unreadable", "one result"])
@@ -224,8 +224,8 @@ def test_an_edit_the_server_fails_at_is_set_aside_and_the_others_go_on(page, ser
     assert n_corrections(stored, 1) == before + 4
     assert_in_order(stored, 1, [pressed[0], *pressed[2:]])
     wanted = stored.classes.list()[int(pressed[1]) - 1].name
-    told = editor.text(".outbox")
-    assert f"label 1 segment as {wanted}" in told and "garden_1" in told and "It broke." in told
+    text = editor.text(".outbox")
+    assert f"label 1 segment as {wanted}" in text and "garden_1" in text and "It broke." in text
     assert "1 not stored" in editor.text(".saved")
     page.unroute("**/edits")
     page.reload()
@@ -274,7 +274,7 @@ def test_edits_wait_with_the_servers_sentence_while_it_cannot_write(page, server
     assert n_corrections(stored, 1) == before + 2
 
 
-def test_full_storage_is_told_and_the_edits_still_go(page, server, stored):
+def test_full_storage_is_reported_and_the_edits_still_go(page, server, stored):
     page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); };")
     editor = Editor.open(page, server.url, bag=1)
     editor.press("ArrowRight")

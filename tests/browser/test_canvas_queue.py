@@ -120,7 +120,7 @@ def test_the_panel_shows_the_segment_its_label_and_who_gave_it(page, server, pro
     panel(page, f"{wanted}, corrected by Ann")
 
 
-def test_an_empty_list_says_so_and_another_list_can_be_chosen(page, server):
+def test_an_empty_list_is_reported_and_another_list_can_be_chosen(page, server):
     page.goto(f"{server.url}/?in=small&show=untagged&mode=tag")
     page.locator(".bagtag .empty", has_text="Every bag of this list is finished").wait_for()
     editor = Editor.open(page, server.url, mode="tag", **{"in": "small"})

@@ -107,8 +107,8 @@ def page(browser):
 
 
 def test_a_name_that_was_rebound_to_this_computer_gets_a_refusal(page, server, other_port):
-    answer = page.goto(f"http://evil.example:{server.port}/")
-    assert answer.status == 403 and "does not accept this address" in page.inner_text("body")
+    response = page.goto(f"http://evil.example:{server.port}/")
+    assert response.status == 403 and "does not accept this address" in page.inner_text("body")
     place = f"evil.example:{server.port}"
     tried = page.evaluate(ATTACK, [f"http://{place}", f"ws://{place}/_stcore/stream"])
     assert tried["socket"] == "refused" and "<title>" not in tried["page"], "same origin to the browser, yet refused"
@@ -118,7 +118,7 @@ def test_a_name_that_was_rebound_to_this_computer_gets_a_refusal(page, server, o
 
 
 def test_a_page_on_another_port_of_localhost_can_neither_connect_nor_frame_the_app(page, server, other_port):
-    with page.expect_response(lambda answer: answer.url.startswith(server.url)) as framed:
+    with page.expect_response(lambda response: response.url.startswith(server.url)) as framed:
         page.goto(f"http://localhost:{other_port}/")
     assert framed.value.status == 403
     page.wait_for_function("document.querySelector('#frame').contentDocument === null")

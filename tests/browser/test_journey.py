@@ -68,8 +68,8 @@ def canvas(page: Any, mode: str) -> Editor:
 
 
 def correct(editor: Editor, project: Project, times: int) -> dict[int, int]:
-    """Give the selected segment another label than it has, by number key, and go on; answers what was said."""
-    said = {}
+    """Give the selected segment another label than it has, by number key, and go on; return the labels given."""
+    given = {}
     for _ in range(times):
         (segment,) = editor.wait("s.selected.length === 1")["selected"]
         classes = project.classes.list()
@@ -77,10 +77,10 @@ def correct(editor: Editor, project: Project, times: int) -> dict[int, int]:
         wanted = next(one for one in classes[:9] if guess is None or one.id != guess.top)
         editor.press(str(classes.index(wanted) + 1))
         editor.saved()
-        said[segment] = wanted.id
+        given[segment] = wanted.id
         editor.press("ArrowRight")
         editor.wait(f"s.selected[0] !== {segment}")
-    return said
+    return given
 
 
 def export_csv(page: Any, project: Project) -> list[dict[str, str]]:
@@ -104,8 +104,8 @@ def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
     with Project.open(home / "home" / "demo-sound") as project:
         assert project.progress().n_bags >= 50
         before = project.runs.current()
-        said = correct(editor, project, 3)
-        assert {segment: project.segments.get(segment).label for segment in said} == said
+        given = correct(editor, project, 3)
+        assert {segment: project.segments.get(segment).label for segment in given} == given
         page.get_by_role("button", name="Retrain").click()
         kept = editor.state
         after = until(lambda: (run := project.runs.current()) is not None and run.id != before.id and run)
@@ -114,7 +114,7 @@ def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
         rows = export_csv(page, project)
         names = {one.id: one.name for one in project.classes.list()}
         exported = {int(row["segment"]): row["label"] for row in rows}
-        assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
+        assert {segment: names[label] for segment, label in given.items()}.items() <= exported.items()
 
 
 def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, server, home):
@@ -140,13 +140,13 @@ def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, serv
         run = until(lambda: project.runs.current())
         go(page, "Review")
         editor = canvas(page, "review")
-        said = correct(editor, project, 2)
+        given = correct(editor, project, 2)
         page.get_by_role("button", name="Retrain").click()
         until(lambda: project.runs.current().id != run.id)
         rows = export_csv(page, project)
         names = {one.id: one.name for one in project.classes.list()}
         exported = {int(row["segment"]): row["label"] for row in rows}
-        assert {segment: names[label] for segment, label in said.items()}.items() <= exported.items()
+        assert {segment: names[label] for segment, label in given.items()}.items() <= exported.items()
 
 
 def _tag_all(page: Any, editor: Editor, project: Project, truth: Truth) -> None:
@@ -161,4 +161,4 @@ def _tag_all(page: Any, editor: Editor, project: Project, truth: Truth) -> None:
         editor.press("Enter")
         until(lambda bag_id=bag_id: project.bags.get(bag_id).finished)
         names = {one.id: one.name for one in project.classes.list()}
-        assert {names[one] for one, said in project.bags.get(bag_id).tags.items() if said == 1} == surfaces
+        assert {names[one] for one, value in project.bags.get(bag_id).tags.items() if value == 1} == surfaces

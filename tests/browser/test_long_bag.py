@@ -93,7 +93,7 @@ def test_a_far_segment_is_reached_labelled_and_undone(page, server, stored):
     settled(editor, f"l.selected[0] === {far.id} && l.window.u0 > {far.left - 20} && l.window.u1 < {far.left + 20}")
     wanted = stored.classes.list()[4]
     editor.press("5")
-    assert editor.state["labels"][str(far.id)] == wanted.id, "the label is drawn before the server has answered"
+    assert editor.state["labels"][str(far.id)] == wanted.id, "the label is drawn before the server has responded"
     editor.saved()
     assert stored.segments.get(far.id).label == wanted.id
     assert page.locator(".bagtag .chip", has_text=wanted.name).locator(".percent").inner_text() != ""

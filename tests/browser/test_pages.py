@@ -230,22 +230,22 @@ def test_zoom_and_selection_survive_a_job_that_ends(page, home):
         settled(page)
         now = editor.state
         assert (now["bag"], now["window"], now["selected"]) == (seen["bag"], seen["window"], seen["selected"])
-        assert page.evaluate(f"window.was === {EDITOR}"), "it is the same canvas, not one made anew"
+        assert page.evaluate(f"window.was === {EDITOR}"), "it is the same canvas, not a new one"
 
 
 def test_two_tabs_see_each_others_tags(chromium, server, home):
     context = chromium.new_context(viewport={"width": 1280, "height": 720})
     pages = [context.new_page(), context.new_page()]
-    boards = []
+    editors = []
     for page in pages:
         open_in(page, server, home)
         page.get_by_role("link", name="Tag", exact=True).click()
         page.get_by_text("All", exact=True).click()
-        boards.append(Editor(page))
-        boards[-1].wait("s.image && s.total === 3", timeout=60)
-        boards[-1].press("p", "p")
-        boards[-1].wait("s.index === 0")
-    here, there = boards
+        editors.append(Editor(page))
+        editors[-1].wait("s.image && s.total === 3", timeout=60)
+        editors[-1].press("p", "p")
+        editors[-1].wait("s.index === 0")
+    here, there = editors
     bag = here.state["bag"]
     there.wait(f"s.bag === {bag}")
     tagged = here.state["tags"].get("4") == 1

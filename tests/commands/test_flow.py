@@ -141,7 +141,7 @@ def test_a_table_from_a_spreadsheet_in_another_language(tmp_path: Path, capsys: 
         assert list(opened.bags.get(1).tags.values()) == [1, 1, 1] and opened.bags.get(1).finished
 
 
-def test_what_goes_wrong_is_said_on_standard_error_with_an_exit_code(
+def test_what_goes_wrong_is_printed_on_standard_error_with_an_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["status", str(tmp_path)]) == 1

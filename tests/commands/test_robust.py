@@ -258,7 +258,7 @@ def test_ctrl_c_while_a_job_runs_stops_it(project: Path, tmp_path: Path) -> None
         assert not opened.jobs.list(active=True)
 
 
-def call_as_nobody(command: str, folder: str, answer: processes.Connection) -> None:
+def call_as_nobody(command: str, folder: str, result: processes.Connection) -> None:
     """Run a command as a user who may not write the project; once before, to import what this user may not read."""
     import contextlib
     import io
@@ -270,7 +270,7 @@ def call_as_nobody(command: str, folder: str, answer: processes.Connection) -> N
         os.setuid(65534)
     with contextlib.redirect_stdout(io.StringIO()) as out:
         code = main([command, folder, "--json"])
-    answer.send((code, out.getvalue()))
+    result.send((code, out.getvalue()))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs users")

@@ -45,7 +45,7 @@ def test_making_goes_on_after_interruptions(tmp_path):
     assert all(name.startswith("recordings/") for name in names), "nothing but recordings is in the project"
 
 
-def test_a_true_answer_stops_the_making(tmp_path):
+def test_returning_true_from_progress_stops_the_demo(tmp_path):
     with pytest.raises(BagtagError, match="not complete"):
         make_demo(tmp_path, count=3, progress=lambda done, of, info: True)
 
@@ -124,7 +124,7 @@ def test_tags_alone_teach_the_default_model(whole_demos, kind, n_segments, capsy
     figures = json.loads(capsys.readouterr().out)[kind]
     assert figures["bags"] == COUNT[kind]
     scores = figures["scores"]
-    assert scores["segments"] > n_segments, "several segments a bag, so that the tags leave something to find out"
+    assert scores["segments"] > n_segments, "several segments per bag, so that the tags leave something to find out"
     assert scores["accuracy"] >= 0.90
     assert scores["accuracy_calls"] >= 0.85
     assert scores["majority_tag"] < 0.60 and scores["majority_tag_calls"] < 0.60

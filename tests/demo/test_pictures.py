@@ -25,7 +25,7 @@ def test_outlines_are_where_the_surface_is():
 
 
 def test_surfaces_differ_in_more_than_colour():
-    """Local contrast along rows and columns tells grass, water and sand apart even in grey."""
+    """Local contrast along rows and columns distinguishes grass, water and sand even in grey."""
     rng = np.random.default_rng(0)
     grain = {}
     for surface in SURFACES:

@@ -106,7 +106,7 @@ def test_the_command_writes_its_figures(tmp_path, capsys):
     assert set(json.loads(out.read_text())["rows"][0]["accuracy_on_the_rest"]) == {"0", "20"}
 
 
-def test_what_cannot_be_measured_is_said_in_a_sentence(tmp_path, capsys):
+def test_what_cannot_be_measured_is_reported_in_a_sentence(tmp_path, capsys):
     with pytest.raises(BagtagError, match=r"no \.npz or \.arff"):
         find_sets(tmp_path)
     write_set(tmp_path / "a.npz", unlabelled=False)

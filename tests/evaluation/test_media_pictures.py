@@ -36,9 +36,9 @@ def test_drawn_pictures_are_labelled_from_their_tags(tmp_path):
     (folder / "images" / "p00.png").write_bytes(b"not a picture")
     Image.new("L", (5, 5)).save(folder / "labels" / "p01.png")
     Image.new("L", (80, 60)).save(folder / "labels" / "p02.png")
-    heard = []
-    figures = measure_pictures(tmp_path, lambda step, of, info: heard.append((step, of)))["drawn"]
-    assert heard[-1][0] == heard[-1][1] and [step for step, _ in heard] == sorted(step for step, _ in heard)
+    reported = []
+    figures = measure_pictures(tmp_path, lambda step, of, info: reported.append((step, of)))["drawn"]
+    assert reported[-1][0] == reported[-1][1] and [step for step, _ in reported] == sorted(step for step, _ in reported)
     assert (figures["pictures"], figures["classes"], figures["tags_per_picture"]) == (15, 4, 2.0)
     reasons = "\n".join(figures["skipped"])
     assert "p00.png is not a picture" in reasons and "p01.png has the shape (5, 5)" in reasons

@@ -49,9 +49,9 @@ def test_made_up_recordings_are_labelled_from_their_tags(tmp_path):
     write_event_set(folder)
     soundfile.write(folder / "wav" / "quiet.wav", np.zeros(RATE), RATE)
     (folder / "wav" / "r0.wav").write_bytes(b"no sound")
-    heard = []
-    figures = measure_sound(tmp_path, lambda step, of, info: heard.append((step, of)))["field"]
-    assert [step for step, _ in heard] == list(range(1, heard[-1][1] + 1))
+    reported = []
+    figures = measure_sound(tmp_path, lambda step, of, info: reported.append((step, of)))["field"]
+    assert [step for step, _ in reported] == list(range(1, reported[-1][1] + 1))
     assert (figures["recordings"], figures["without_events"], figures["classes"]) == (15, 1, 3)
     assert figures["skipped"][0].startswith("r0.wav: r0.wav could not be read")
     assert figures["f1"] > 0.9 and figures["event_recall"] > 0.9

@@ -187,7 +187,7 @@ def test_smaller_segments_lie_on_top_of_wider_ones():
     assert row_region(back[1]).area == 24 - 4
 
 
-def test_label_maps_say_what_their_values_mean(tmp_path):
+def test_label_maps_come_with_the_meaning_of_their_values(tmp_path):
     from PIL import Image
 
     FORMATS["label-maps"].write(PICTURES, tmp_path / "maps")
@@ -227,7 +227,7 @@ def test_an_old_file_stays_when_writing_fails(format, tmp_path, monkeypatch):
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".writing")]
 
 
-def test_what_cannot_be_exported_is_said(tmp_path):
+def test_what_cannot_be_exported_is_an_error(tmp_path):
     with pytest.raises(BagtagError, match="no segments"):
         FORMATS["csv"].write([], tmp_path / "a.csv")
     with pytest.raises(BagtagError, match=r"pond\.jpg.*picture.*Raven"):
@@ -244,7 +244,7 @@ def test_what_cannot_be_exported_is_said(tmp_path):
         FORMATS["raven"].write(SOUNDS, blocker / "folder")
 
 
-def test_what_cannot_be_read_is_said(format, tmp_path):
+def test_what_cannot_be_read_is_an_error(format, tmp_path):
     with pytest.raises(BagtagError, match="nowhere"):
         format.read(tmp_path / "nowhere.zip")
     random_bytes = tmp_path / "random"

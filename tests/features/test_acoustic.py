@@ -88,7 +88,7 @@ def test_cepstra_against_plain_sums():
         np.testing.assert_allclose(row[N_OF_WHOLE:], columns[:N_DEVIATIONS].std(axis=1), atol=1e-2)
 
 
-def test_cepstra_tell_a_sweep_from_a_tone():
+def test_cepstra_distinguish_a_sweep_from_a_tone():
     drawn = spectrogram()
     grid = drawn.grid
 

@@ -80,7 +80,7 @@ def test_directions_do_not_change_with_contrast():
     ("colour", "name"),
     [((250, 10, 10), "bright red"), ((10, 10, 250), "bright blue"), ((0, 60, 0), "dark green"), ((5, 5, 5), "grey 1")],
 )
-def test_colours_fall_where_their_names_say(colour, name):
+def test_colours_are_counted_under_their_names(colour, name):
     assert described(np.full((9, 9, 3), colour))[name] == 1
 
 

@@ -64,8 +64,8 @@ class Fuzz:
         headers = {"X-Bagtag-Token": pick([TOKEN] * 9 + ["guess"]), **self._headers()}
         method = pick(["GET"] * 6 + ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
         body = pick([None, b"", b"{}", b"\xff\xfe", b"[" * 3000, b'{"edits": 1}', b"x" * 300_000])
-        answer = self.client.request(method, f"{path}?{query}", headers=headers, content=body)
-        return f"{method} {path}?{query} {headers}"[:500], answer.status_code
+        response = self.client.request(method, f"{path}?{query}", headers=headers, content=body)
+        return f"{method} {path}?{query} {headers}"[:500], response.status_code
 
     def _headers(self) -> dict[str, Any]:
         pick = self.chance.choice
@@ -94,8 +94,8 @@ class Fuzz:
         if self.chance.random() < 0.05:
             place = self.chance.randrange(len(body))
             body = body[:place] + self.chance.choice(["", "]", '"', "\\u0000", "1e999"]) + body[place + 1 :]
-        answer = self.client.post(f"{self.root}/edits", content=body.encode(), headers=JSON)
-        return body[:2000], answer.status_code, answer.json().get("results", [])
+        response = self.client.post(f"{self.root}/edits", content=body.encode(), headers=JSON)
+        return body[:2000], response.status_code, response.json().get("results", [])
 
     def _edit(self, nonce: str) -> dict[str, Any]:
         repeated = self.numbers[nonce] and self.chance.random() < 0.05

@@ -20,7 +20,7 @@ test("a class is found by its key in either case, never with Ctrl or Alt", () =>
   equal(classForKey(key("w", { altKey: true }), classes), null);
 });
 
-test("Shift tells accepting a segment from accepting a bag", () => {
+test("Shift distinguishes accepting a bag from accepting a segment", () => {
   equal(rowFor(key("Enter"), "review", "sound").shown, "Enter");
   equal(rowFor(key("Enter", { shiftKey: true }), "review", "sound").shown, "Shift+Enter");
   equal(rowFor(key("z", { metaKey: true, shiftKey: true }), "tag", "picture").shown, "Ctrl+Shift+Z");

@@ -1,4 +1,4 @@
-"""Spectrograms: every pixel knows its second and hertz; presets, normalisations and pictures do what they say."""
+"""Spectrograms: every pixel knows its second and hertz; presets, normalisations and pictures do what they document."""
 
 import io
 

@@ -54,7 +54,7 @@ def test_labels_move_the_share():
 
 
 def flocks(noise: float, n_bags: int = 150, spread: float = 0.7, seed: int = 0) -> tuple[BagSet, np.ndarray]:
-    """Ten segments a bag that come in flocks: all of one of three species, but for a share of noise; and the truth."""
+    """Bags of ten segments, in flocks: all of one of three species, but for a share of noise; and the truth."""
     rng = np.random.default_rng(seed)
     species = rng.integers(0, 3, n_bags)
     truth = np.where(rng.random((n_bags, 10)) < noise, 3, species[:, None]).ravel()
@@ -70,14 +70,14 @@ def log_odds(bags: BagSet, truth: np.ndarray, doubt: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2, 0.5])
-def test_tags_tell_how_many_segments_are_theirs(noise):
+def test_the_share_of_segments_with_a_class_is_estimated_from_tags(noise):
     bags, truth = flocks(noise)
     claimed = claimed_share(log_odds(bags, truth, 0.2), bags)
     assert abs(claimed - (truth < 3).mean()) < 0.03
     assert 0.4 * (truth < 3).mean() < claimed_share(log_odds(bags, truth, 0.6), bags) < claimed + 0.05
 
 
-def test_a_model_that_knows_nothing_earns_no_background():
+def test_an_uninformative_model_gets_no_background():
     bags, truth = flocks(0.3)
     assert explained_tags(log_odds(bags, truth, 100.0), bags, leak=0.01) == 0.0
     assert background_share(log_odds(bags, truth, 100.0), bags, leak=0.01) == 0.0
@@ -111,12 +111,12 @@ def test_on_real_calls_the_background_beats_the_commonest_tag(data_dir):
     number[kept] = np.arange(len(kept))
     truth, tags = number[data.truth], data.bags.tags[:, kept]
     bags = BagSet(data.bags.X, data.bags.offsets, tags, [data.bags.classes[c] for c in kept])
-    said = ORedLR(background=True, leak=0.01).fit(bags).annotate(bags).argmax(axis=1)
+    predicted = ORedLR(background=True, leak=0.01).fit(bags).annotate(bags).argmax(axis=1)
     commonest = np.where(tags > 0, (tags > 0).sum(axis=0), 0).argmax(axis=1)[bags.bag_of]
     named = truth < len(kept)
-    assert (said == truth)[~named].mean() > 0.5
-    assert (said == truth)[named].mean() > 0.6
-    assert (said == truth).mean() > (commonest == truth).mean() + 0.05
+    assert (predicted == truth)[~named].mean() > 0.5
+    assert (predicted == truth)[named].mean() > 0.6
+    assert (predicted == truth).mean() > (commonest == truth).mean() + 0.05
 
 
 def test_bags_without_tags_stay_background():

@@ -26,7 +26,7 @@ def test_candidates_are_tags_labels_and_nothing_forbidden():
     assert with_background[2].tolist() == [0, 0, 0, 1]
 
 
-def test_majority_knows_only_how_common_tags_are():
+def test_majority_predicts_the_frequency_of_tags():
     bags = BagSet(np.zeros((3, 1)), [0, 1, 2, 3], [[1, -1], [1, -1], [-1, 1]], ["a", "b"])
     model = MODELS["majority"]().fit(bags)
     np.testing.assert_allclose(model.predict_proba(bags.X), [[2 / 3, 1 / 3]] * 3)
@@ -58,7 +58,7 @@ def test_a_class_nobody_has_is_unlikely_and_one_class_is_certain():
 
 
 @pytest.mark.parametrize("name", ["majority", "candidate-em", "supervised-lr"])
-def test_files_answer_alike(name, tmp_path):
+def test_saved_models_predict_the_same(name, tmp_path):
     bags, truth = blobs()
     model = MODELS[name]().fit(bags.replace(labels=truth))
     model.save(tmp_path / "model.npz")

@@ -129,7 +129,7 @@ def test_the_background_has_to_be_earned():
     assert (model.annotate(bags).argmax(axis=1) == np.repeat(species, 8)).mean() < 0.8
 
 
-def test_informativeness_is_highest_where_the_model_knows_least():
+def test_informativeness_is_highest_where_the_model_is_least_certain():
     bags, _ = two_species()
     model = GPProbit(n_inducing=15).fit(bags)
     at_noise, between = model.informativeness(np.array([[0.0, 4.0], [2.0, -6.0]]))
@@ -149,7 +149,7 @@ def test_hostile_data_stays_finite():
         assert ((tags > 0) & (tags < 1)).all(), name
 
 
-def test_saved_models_answer_the_same(tmp_path):
+def test_saved_models_predict_the_same(tmp_path):
     bags, _ = two_species(8)
     for inference in ("vi", "gibbs"):
         model = GPProbit(inference=inference, n_inducing=4, n_samples=20, burn_in=5).fit(bags)

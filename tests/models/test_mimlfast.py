@@ -161,7 +161,7 @@ def test_key_instances_and_sub_concepts_explain_the_scores(fitted):
     assert (truth[keys] == np.arange(4))[present].mean() > 0.9
 
 
-def test_what_a_person_said_is_kept(fitted):
+def test_labels_of_a_person_are_kept(fitted):
     model, bags, _ = fitted
     bag = int(np.flatnonzero(np.diff(bags.offsets) >= 3)[0])
     first = bags.offsets[bag]
@@ -280,8 +280,8 @@ def test_hostile_data_gives_finite_predictions(case):
     X, offsets, tags = HOSTILE[case]
     bags = BagSet(X, offsets, tags, ["a", "b", "c"][: len(tags[0])])
     model = MIMLFast().fit(bags)
-    for answer in (model.predict_proba(bags.X), model.annotate(bags), model.predict_tags(bags)):
-        assert np.isfinite(answer).all()
+    for values in (model.predict_proba(bags.X), model.annotate(bags), model.predict_tags(bags)):
+        assert np.isfinite(values).all()
     assert model.sub_concepts(bags).shape == bags.tags.shape
 
 

@@ -138,7 +138,7 @@ def test_hostile_data_stays_finite():
             np.testing.assert_allclose(model.predict_proba(bags.X).sum(axis=1), 1.0, err_msg=f"{components}, {name}")
 
 
-def test_saved_models_answer_the_same_and_a_warm_start_goes_on(tmp_path):
+def test_saved_models_predict_the_same_and_a_warm_start_goes_on(tmp_path):
     bags, _ = blobs(20)
     for components in FAMILIES:
         data = bags if components.startswith("gaussian") else discrete(components)

@@ -14,7 +14,7 @@ from miml_core.posterior import bag_posterior
 
 
 def birds(n_bags: int = 60, noise: bool = False, seed: int = 0) -> tuple[BagSet, np.ndarray]:
-    """Three species in the plane, four segments a bag; with `noise` a fourth kind that nobody tags."""
+    """Three species in the plane, four segments per bag; with `noise` a fourth kind that nobody tags."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 4 if noise else 3, (n_bags, 4))
     centres = np.array([[0, 0], [5, 0], [0, 5], [5, 5]])
@@ -76,7 +76,7 @@ def test_a_background_given_as_a_number_explains_bags_without_tags(background):
     np.testing.assert_allclose(model.annotate(bags)[2:], [[0, 1], [0, 1]])
 
 
-def test_features_that_say_nothing_are_penalised_harder():
+def test_uninformative_features_are_penalised_harder():
     bags, _ = birds(120)
     noise = bags.replace(X=np.random.default_rng(0).standard_normal(bags.X.shape))
     assert ORedLR().fit(noise).alpha_ > 5 * ORedLR().fit(bags).alpha_
@@ -112,7 +112,7 @@ def test_pruning_leaves_out_the_bags_with_most_tags():
     assert (kept.tags > 0).sum() == np.sort(n_tags)[: kept.n_bags].sum()
 
 
-def test_a_warm_start_knows_its_classes_by_name():
+def test_a_warm_start_matches_classes_by_name():
     bags, truth = birds()
     earlier = ORedLR(alpha=1.0).fit(bags)
     tags = np.column_stack([np.full(bags.n_bags, -1), bags.tags[:, ::-1]])
@@ -176,7 +176,7 @@ def test_hostile_data_stays_finite():
         assert ((tags > 0) & (tags < 1)).all(), name
 
 
-def test_the_same_seed_gives_the_same_numbers_and_files_answer_alike(tmp_path):
+def test_the_same_seed_gives_the_same_numbers_and_saved_models_predict_the_same(tmp_path):
     bags, _ = birds()
     for params in ({}, {"background": True, "leak": 0.01}, {"kernel": "rff"}, {"kernel": "rbf"}):
         model, twin = ORedLR(**params).fit(bags), ORedLR(**params).fit(bags)

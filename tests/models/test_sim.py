@@ -48,7 +48,7 @@ def test_annotate_is_the_arg_max_within_the_tags(fitted):
 
 
 @pytest.mark.parametrize("calibrated", [False, True])
-def test_annotate_keeps_what_a_person_said(fitted, calibrated):
+def test_annotate_keeps_labels_of_a_person(fitted, calibrated):
     model, bags, truth = fitted
     model = SIM(lam=1e-4, calibrated=calibrated).fit(bags)
     tags, labels = bags.tags.copy(), bags.labels.copy()
@@ -134,7 +134,7 @@ def test_bad_parameters_are_refused(bad):
         SIM(**bad).fit(random_bags()[0])
 
 
-def test_nothing_to_rank_is_said():
+def test_nothing_to_rank_is_an_error():
     with pytest.raises(BagtagError, match="nothing to rank"):
         SIM(lam=1e-3).fit(BagSet([[1.0], [2.0]], [0, 1, 2], [[1, 1], [-1, 0]], ["a", "b"]))
 
@@ -206,7 +206,7 @@ def test_a_warm_start_keeps_scales_and_lambda_and_takes_new_classes():
 @pytest.mark.parametrize(
     "params", [{}, {"kernel": "rff", "fourier_pairs": 7}, {"aggregate": "max", "optimiser": "cccp"}]
 )
-def test_same_seed_same_numbers_and_saved_models_answer_the_same(tmp_path, params):
+def test_same_seed_same_numbers_and_saved_models_predict_the_same(tmp_path, params):
     bags, _ = random_bags(12)
     model = SIM(lam=1e-3, T=3, K=20, **params).fit(bags)
     again = SIM(lam=1e-3, T=3, K=20, **params).fit(bags)
@@ -214,8 +214,8 @@ def test_same_seed_same_numbers_and_saved_models_answer_the_same(tmp_path, param
     model.save(tmp_path / "sim.npz")
     loaded = load_model(tmp_path / "sim.npz")
     assert isinstance(loaded, MODELS["sim"]) and loaded.get_params() == model.get_params()
-    for answer in ("annotate", "predict_tags"):
-        np.testing.assert_array_equal(getattr(model, answer)(bags), getattr(loaded, answer)(bags))
+    for method in ("annotate", "predict_tags"):
+        np.testing.assert_array_equal(getattr(model, method)(bags), getattr(loaded, method)(bags))
     np.testing.assert_array_equal(model.predict_proba(bags.X), loaded.predict_proba(bags.X))
 
 
@@ -236,8 +236,8 @@ def test_hostile_data_gives_finite_predictions(case, params):
     X, offsets, tags = HOSTILE[case]
     bags = BagSet(X, offsets, tags, ["a", "b", "c"][: len(tags[0])])
     model = SIM(T=3, K=20, **params).fit(bags)
-    for answer in (model.predict_proba(bags.X), model.annotate(bags), model.predict_tags(bags)):
-        assert np.isfinite(answer).all()
+    for values in (model.predict_proba(bags.X), model.annotate(bags), model.predict_tags(bags)):
+        assert np.isfinite(values).all()
     np.testing.assert_allclose(model.predict_proba(bags.X).sum(axis=1), 1.0)
 
 
@@ -260,8 +260,8 @@ def inductive(model, bags, truth):
     for fold in np.array_split(order, 10):
         held_out = np.isin(np.arange(bags.n_bags), fold)
         rows = held_out[bags.bag_of]
-        answer = type(model)(**model.get_params()).fit(bags[~held_out]).predict_proba(bags.X[rows]).argmax(axis=1)
-        scores.append((answer == truth[rows])[truth[rows] >= 0].mean())
+        predicted = type(model)(**model.get_params()).fit(bags[~held_out]).predict_proba(bags.X[rows]).argmax(axis=1)
+        scores.append((predicted == truth[rows])[truth[rows] >= 0].mean())
     return 100 * np.mean(scores)
 
 

@@ -76,7 +76,7 @@ def canvases(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
 
 @pytest.fixture
 def show(canvases: dict[str, SimpleNamespace]) -> Callable[..., AppTest]:
-    """`show(project, "tag")` runs that page in a fresh tab; nothing may go wrong that a person is not told."""
+    """`show(project, "tag")` runs that page in a fresh tab; nothing may go wrong without an error on the page."""
 
     def run(project: Project | None, page: str = "library", **state: Any) -> AppTest:
         app = AppTest.from_file(str(ROOT / "pages" / "shell.py"), default_timeout=30)
@@ -93,7 +93,7 @@ def show(canvases: dict[str, SimpleNamespace]) -> Callable[..., AppTest]:
 
 
 def texts(app: AppTest) -> str:
-    """Everything a page says in words."""
+    """Everything a page shows as text."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "info", "warning", "error", "success")
     return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
 

@@ -17,7 +17,7 @@ from miml_core.project.jobs.tasks import writing
 from tests.pages.conftest import press, texts
 
 
-def test_nothing_confirmed_says_what_to_do(project, show):
+def test_with_nothing_confirmed_the_page_explains_what_to_do(project, show):
     for bag in project.bags.ids():
         project.edits.set_label([segment.id for segment in project.segments.list(bag)], None)
     app = show(project, "export")

@@ -20,8 +20,8 @@ def test_opening_a_foreign_project_on_the_screen_writes_nothing(home: Path, show
     with Project.open(home / "theirs") as project:
         app = show(project)
         app.run()
-        said = texts(app)
-        assert "**Exporting** was queued on another computer or by another copy of this project" in said
+        text = texts(app)
+        assert "**Exporting** was queued on another computer or by another copy of this project" in text
         assert str(target) in str([one.value for one in app.json])
         (job,) = project.jobs.list_stopped()
         app.button(key=f"job-remove-{job.id}").click().run()
@@ -40,7 +40,7 @@ def test_a_foreign_job_is_started_by_a_button(project: Project, show: Callable[.
 
 
 @pytest.mark.parametrize("kind", ["export", "<b>dance</b>"])
-def test_a_foreign_job_that_makes_no_sense_says_why_it_cannot_start(
+def test_a_foreign_job_that_makes_no_sense_is_shown_with_the_reason(
     project: Project, show: Callable[..., AppTest], kind: str
 ) -> None:
     theirs = add_job(project, kind, {**EXPORT, "path": "/x", "command": "rm"})

@@ -21,9 +21,9 @@ NASTY = ["<script>alert(1)</script>", "**bold** `code` $x$", "a [link](http://x)
 def test_names_are_shown_as_text_on_every_page(page, project, show):
     for name in NASTY:
         project.edits.tag(project.bags.ids()[0], project.edits.add_class(name).id)
-    said = texts(show(project, page))
-    assert "<script>" not in said.replace("\\<script\\>", "")
-    assert "**bold**" not in said and "[link](" not in said
+    text = texts(show(project, page))
+    assert "<script>" not in text.replace("\\<script\\>", "")
+    assert "**bold**" not in text and "[link](" not in text
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -111,7 +111,7 @@ def test_filters_and_watched_jobs_of_one_project_do_not_meet_another(project, pi
     assert list(app.dataframe[0].value["name"]) == ["meadow_1.png", "meadow_2.png"]
 
 
-def test_a_project_that_was_moved_away_is_told_and_comes_back(project, show):
+def test_a_project_that_was_moved_away_is_reported_and_comes_back(project, show):
     app = show(project, "library")
     aside = project.folder.with_name("aside")
     project.folder.rename(aside)

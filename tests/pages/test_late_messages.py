@@ -23,47 +23,47 @@ def page_of(content: bytes) -> str:
     return BackMsg.FromString(content).rerun_script.page_script_hash
 
 
-def test_a_fragment_that_speaks_after_a_click_on_another_page_does_not_bring_its_page_back():
+def test_a_fragment_that_sends_after_a_click_on_another_page_does_not_bring_its_page_back():
     visit = Visit()
-    visit.heard(rerun("segment"))
-    assert page_of(visit.heard(rerun("segment", "desk"))) == "segment"
-    assert page_of(visit.heard(rerun("tag"))) == "tag"
-    late = BackMsg.FromString(visit.heard(rerun("segment", "desk")))
-    assert (late.rerun_script.page_script_hash, late.rerun_script.fragment_id) == ("tag", "desk")
-    assert page_of(visit.heard(rerun("segment"))) == "segment", "a person may go back at once"
+    visit.from_browser(rerun("segment"))
+    assert page_of(visit.from_browser(rerun("segment", "panel"))) == "segment"
+    assert page_of(visit.from_browser(rerun("tag"))) == "tag"
+    late = BackMsg.FromString(visit.from_browser(rerun("segment", "panel")))
+    assert (late.rerun_script.page_script_hash, late.rerun_script.fragment_id) == ("tag", "panel")
+    assert page_of(visit.from_browser(rerun("segment"))) == "segment", "a person may go back at once"
 
 
-def test_a_button_that_is_told_of_after_a_click_on_another_page_is_pressed_there():
+def test_a_button_whose_message_comes_after_a_click_on_another_page_is_pressed_there():
     visit = Visit()
-    assert page_of(visit.heard(pressed("train"))) == "train", "nobody went anywhere yet"
-    visit.heard(rerun("train"))
-    visit.heard(rerun("review"))
-    late = BackMsg.FromString(visit.heard(pressed("train"))).rerun_script
+    assert page_of(visit.from_browser(pressed("train"))) == "train", "nobody went anywhere yet"
+    visit.from_browser(rerun("train"))
+    visit.from_browser(rerun("review"))
+    late = BackMsg.FromString(visit.from_browser(pressed("train"))).rerun_script
     assert late.page_script_hash == "review" and late.widget_states.widgets[0].trigger_value
 
 
 def test_a_page_that_the_server_switches_to_counts_as_well():
     visit = Visit()
-    visit.heard(rerun("welcome"))
-    answer = ForwardMsg()
-    answer.navigation.page_script_hash = "review"
-    visit.said(answer.SerializeToString())
-    assert page_of(visit.heard(rerun("welcome", "demo"))) == "review"
+    visit.from_browser(rerun("welcome"))
+    message = ForwardMsg()
+    message.navigation.page_script_hash = "review"
+    visit.from_server(message.SerializeToString())
+    assert page_of(visit.from_browser(rerun("welcome", "demo"))) == "review"
 
 
 def test_the_run_of_a_fragment_that_begins_after_the_click_does_not_count_as_going_back():
     visit = Visit()
-    visit.heard(rerun("review"))
-    visit.heard(rerun("tag"))
-    answer = ForwardMsg()
-    answer.new_session.page_script_hash = "review"
-    answer.metadata.run.fragment_ids.append("desk")
-    visit.said(answer.SerializeToString())
-    assert page_of(visit.heard(rerun("review", "desk"))) == "tag"
+    visit.from_browser(rerun("review"))
+    visit.from_browser(rerun("tag"))
+    message = ForwardMsg()
+    message.new_session.page_script_hash = "review"
+    message.metadata.run.fragment_ids.append("panel")
+    visit.from_server(message.SerializeToString())
+    assert page_of(visit.from_browser(rerun("review", "panel"))) == "tag"
 
 
 def test_what_cannot_be_read_passes_unchanged():
     visit = Visit()
-    assert visit.heard(b"\xff\xff nonsense") == b"\xff\xff nonsense"
-    visit.said(b"\xff\xff nonsense")
+    assert visit.from_browser(b"\xff\xff nonsense") == b"\xff\xff nonsense"
+    visit.from_server(b"\xff\xff nonsense")
     assert visit.page == ""

@@ -36,7 +36,7 @@ def test_search_filter_and_species_narrow_the_list(project, show):
     assert "No bag matches this search" in texts(app)
 
 
-def test_an_empty_project_says_what_to_do_next(home, no_workers, show):
+def test_an_empty_project_explains_what_to_do_next(home, no_workers, show):
     from miml_core.project import Project
 
     app = show(Project.create(home / "new", kind="picture"))
@@ -55,7 +55,7 @@ def test_long_lists_come_in_pages(project, show, monkeypatch):
     assert list(table(app)["name"]) == ["garden_1.wav", "garden_2.wav", "garden_3.wav"]
 
 
-def test_missing_files_are_told_with_a_way_to_find_them(project, show):
+def test_missing_files_are_listed_with_a_way_to_find_them(project, show):
     path = project.media.path(project.bags.ids()[1])
     path.rename(path.with_name("elsewhere.tmp"))
     project.media.refresh_missing()
@@ -83,7 +83,7 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "expected"),
     [
         ({"missing": True, "error": "x"}, "File is missing"),
         ({"changed": True, "error": "x"}, "File has changed"),
@@ -98,10 +98,10 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
         ({"finished": True, "n_reviewed": 3}, "Reviewed"),
     ],
 )
-def test_the_most_pressing_thing_is_said_of_a_bag(facts, said):
+def test_the_most_pressing_state_of_a_bag_is_shown(facts, expected):
     usual = {"missing": False, "changed": False, "not_allowed": False, "error": None, "tags": {}}
     usual |= {"segmented": True, "finished": False, "n_segments": 3, "n_reviewed": 0}
-    assert state_of(SimpleNamespace(**usual | facts)) == said
+    assert state_of(SimpleNamespace(**usual | facts)) == expected
 
 
 def test_thumbnails_that_take_too_long_wait_for_the_next_look(project, monkeypatch):

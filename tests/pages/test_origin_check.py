@@ -1,4 +1,4 @@
-"""Only this server's own pages get an answer: every route and websocket, Streamlit's own included."""
+"""Only this server's own pages get a response: every route and websocket, Streamlit's own included."""
 
 from __future__ import annotations
 

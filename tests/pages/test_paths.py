@@ -48,7 +48,7 @@ def test_what_is_inside_is_found_however_it_is_typed(home):
         assert existing_folder(typed, allowed_roots()) == folder
 
 
-def test_a_file_and_a_folder_to_be_are_told_apart(home):
+def test_a_file_and_a_folder_to_be_are_distinguished(home):
     (home / "file.wav").write_bytes(b"")
     assert inside("new", allowed_roots()) == home / "new"
     with pytest.raises(BagtagError, match="is a file"):

@@ -1,4 +1,4 @@
-"""Known projects: one folder that cannot be read, does not answer or is no path never hides the others."""
+"""Known projects: one folder that cannot be read, does not respond or is no path never hides the others."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def test_no_folder_choice_waits_for_a_dead_mount(good, dead, home, monkeypatch, 
     monkeypatch.setenv("BAGTAG_ROOTS", str(dead))
     assert allowed_roots() == [home]
     for look in (lambda: existing_folder(dead, [home]), lambda: subfolders(dead, [home])):
-        with pytest.raises(BagtagError, match="does not answer"):
+        with pytest.raises(BagtagError, match="does not respond"):
             look()
     assert count_media(dead) == ({"sound": 0, "picture": 0}, False)
     app = show(None)
     app.text_input(key="start.new.folder").set_value(str(dead)).run()
-    assert "does not answer" in texts(app)
+    assert "does not respond" in texts(app)
 
 
 def test_a_project_that_does_not_open_keeps_nobody_from_opening_another(good, home, monkeypatch):
@@ -107,11 +107,11 @@ def test_a_project_that_does_not_open_keeps_nobody_from_opening_another(good, ho
     assert opened == [good, slow]
 
 
-def test_opening_a_dead_project_says_so(dead, home, monkeypatch):
+def test_opening_a_dead_project_is_an_error(dead, home, monkeypatch):
     from pages.widgets.app.session import open_project
 
     monkeypatch.setattr("pages.widgets.app.session._OPEN_SECONDS", 0.2)
-    with pytest.raises(BagtagError, match="does not answer"):
+    with pytest.raises(BagtagError, match="does not respond"):
         open_project(dead)
 
 

@@ -233,7 +233,7 @@ def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, root,
     assert client.get(f"{root}/preview/0000", headers=KEY).status_code == 404
 
 
-def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_told_apart(
+def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_marked(
     client, root, project, monkeypatch, caplog
 ):
     broken = {"on": True}

@@ -40,7 +40,7 @@ def test_this_bag_means_this_bag(project, show, canvases):
     assert job.params == {"again": True, "bags": [canvases["segment.canvas"].bag_id]}
 
 
-def test_what_would_be_touched_is_said_before(project, show):
+def test_what_would_be_changed_is_shown_before(project, show):
     segment = project.segments.list(project.bags.ids()[0])[0]
     project.edits.set_label(segment.id, project.classes.list()[0].id)
     app = show(project, "segment")
@@ -98,7 +98,7 @@ def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
     assert "no learned segmenter" not in texts(app)
 
 
-def test_a_preview_that_covers_only_the_beginning_says_so(project):
+def test_a_preview_that_covers_only_the_beginning_is_marked(project):
     from dataclasses import replace
 
     from pages.widgets.segmentation.preview import part_tried

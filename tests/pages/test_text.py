@@ -32,10 +32,10 @@ def test_right_to_left_names_do_not_turn_the_sentence_around():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.84, "0.8 s"), (9.96, "10 s"), (59.4, "59 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")]
+    ("seconds", "text"), [(0.84, "0.8 s"), (9.96, "10 s"), (59.4, "59 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")]
 )
-def test_durations(seconds, said):
-    assert length_of_time(seconds) == said
+def test_durations(seconds, text):
+    assert length_of_time(seconds) == text
 
 
 def test_estimates_are_rounded():

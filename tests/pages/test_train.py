@@ -52,7 +52,7 @@ def test_progress_of_a_training_is_on_the_page(project, show):
     assert any(button.label == "Queue another training" for button in app.button)
 
 
-def test_an_old_run_is_said_to_be_old(project, show):
+def test_an_outdated_run_is_marked(project, show):
     assert age_of(project.runs.current()) is None
     project.edits.set_label(project.segments.list(project.bags.ids()[0])[0].id, project.classes.list()[1].id)
     assert "older than your work" in age_of(project.runs.current())
@@ -107,7 +107,7 @@ def test_yardsticks_are_not_offered(project, show):
         assert name == "candidate-em" or "we measured" in model_descriptions.description(name)
 
 
-def test_a_run_that_was_stopped_early_says_so(project, show):
+def test_a_run_that_was_stopped_early_is_marked(project, show):
     with project.store.write() as connection:
         training_runs.change(connection, project.runs.current().id, message=training_runs.STOPPED_EARLY)
     (table,) = show(project, "train").dataframe

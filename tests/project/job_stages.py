@@ -50,7 +50,7 @@ class Forked:
         """Wait until the latest worker reports a step of at least that number; returns its process id."""
         process, reports = self.started[-1]
         while True:
-            assert reports.poll(60), "the worker said nothing"
+            assert reports.poll(60), "the worker reported nothing"
             if reports.recv() >= at_least:
                 return int(process.pid)
 

@@ -172,7 +172,7 @@ def write_on_through_moves(folder: str, n_edits: int, moved_last: Any, acknowled
 
 
 def replace_again_and_again(folder: str, aside: str, choices: list[float], moved_last: Any, done: Connection) -> None:
-    """Replace the database by a copy, or move it away and back, as `choices` say; tells where the old ones are."""
+    """Replace the database by a copy, or move it away and back, as in `choices`; report where the old ones are."""
     import sqlite3
     from contextlib import closing
     from pathlib import Path

@@ -32,7 +32,7 @@ def without_references(project: Project, *statements: str) -> None:
             database.execute(statement)
 
 
-def no_room(*_: object, **__: object) -> None:
+def disk_full(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
 
@@ -85,10 +85,10 @@ def test_nothing_is_backed_up_when_there_is_nothing_to_repair(small: Project) ->
     assert [problem.repaired for problem in small.check()] == [False] and names(small) == []
 
 
-def test_a_repair_without_room_for_its_backup_does_not_begin(small: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repair_without_space_for_its_backup_does_not_begin(small: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     break_it(small, "UPDATE bags SET n_tags = 7")
     with monkeypatch.context() as patch:
-        patch.setattr("miml_core.project.db.backups._flush", no_room)
+        patch.setattr("miml_core.project.db.backups._flush", disk_full)
         with pytest.raises(BagtagError, match=r"backup .* could not be written: .*No space left"):
             small.check(repair=True)
     assert [problem.kind for problem in small.check()] == ["counters"]
@@ -117,13 +117,13 @@ def _fake_migration(monkeypatch: pytest.MonkeyPatch, scripts: Path) -> None:
     monkeypatch.setattr(migrate, "LATEST", "0002")
 
 
-def test_a_migration_without_room_for_its_backup_does_not_begin(
+def test_a_migration_without_space_for_its_backup_does_not_begin(
     small: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small.close()
     _fake_migration(monkeypatch, tmp_path / "migrations")
     with monkeypatch.context() as patch:
-        patch.setattr("miml_core.project.db.backups._flush", no_room)
+        patch.setattr("miml_core.project.db.backups._flush", disk_full)
         with pytest.raises(BagtagError, match="could not be written"):
             Project.open(small.folder)
     with closing(sqlite3.connect(small.folder / "project.db")) as database:
@@ -171,7 +171,7 @@ def test_a_daily_backup_that_fails_disturbs_nobody_and_is_tried_again(
     small.close()
     with Project.open(small.folder) as project:
         with monkeypatch.context() as patch:
-            patch.setattr("miml_core.project.db.backups._flush", no_room)
+            patch.setattr("miml_core.project.db.backups._flush", disk_full)
             project.edits.tag(1, 1)
             project.store._daily.wait()
         assert names(project) == [] and "tried again" in caplog.text
@@ -284,7 +284,7 @@ def test_a_restore_that_fails_half_way_leaves_the_project_as_it_was(
     small.close()
     for part in ("_copy_backup", "_keep_present"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"miml_core.project.db.restoring.{part}", no_room)
+            patch.setattr(f"miml_core.project.db.restoring.{part}", disk_full)
             assert main(["restore", str(small.folder)]) == 1
         with Project.open(small.folder) as project:
             assert project.bags.get(1).tags == {1: 1} and project.check() == []

@@ -82,7 +82,7 @@ def test_a_confirmation_can_have_the_same_number(small: Project) -> None:
     assert small.bags.get(1).tags == {}
 
 
-def test_two_tabs_the_later_wins_and_both_can_know(small: Project) -> None:
+def test_two_tabs_the_later_wins_and_both_can_see_it(small: Project) -> None:
     segment = small.segments.list(1)[0].id
     seen = small.revision
     small.edits.apply_once(

@@ -118,10 +118,10 @@ def crafted(path: Path, header: dict[str, Any] | None = None, **arrays: np.ndarr
     ORedLR(alpha=1.0).fit(BAGS).save(path)
     with np.load(path) as file:
         kept = {name: file[name] for name in file.files}
-    said = json.loads(kept["__header__"].tobytes())
+    header = json.loads(kept["__header__"].tobytes())
     for key, value in (header or {}).items():
-        said[key] = {**said[key], **value} if isinstance(value, dict) else value
-    kept["__header__"] = np.frombuffer(json.dumps(said).encode(), np.uint8)
+        header[key] = {**header[key], **value} if isinstance(value, dict) else value
+    kept["__header__"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     np.savez(path, **{**kept, **arrays})
     return path
 

@@ -120,7 +120,7 @@ def test_a_foreign_job_does_not_block_own_jobs(
     add_job(project, "train", {})
     claimed = add_job(project, "train", {}, state="running", message="starting", host=launch.HOST, heartbeat=1e12)
     mine = project.jobs.start("train")
-    assert mine.state == "queued", "the other one may be at work; some seconds of watching tell"
+    assert mine.state == "queued", "the other one may be at work; that takes some seconds of watching"
     clock = iter(range(0, 10_000, 4))
     monkeypatch.setattr(launch, "_clock", lambda: 1e9 + next(clock))
     while project.jobs.get(mine.id).state == "queued":

@@ -96,7 +96,7 @@ def test_the_likelihood_is_that_of_all_labellings() -> None:
         assert computed == pytest.approx(np.log(total))
 
 
-def test_too_few_bags_give_no_score_and_stopping_is_heard() -> None:
+def test_too_few_bags_give_no_score_and_stopping_is_obeyed() -> None:
     assert held_out.score(MODELS["majority"](), made_up(5), np.arange(5), never) == {}
 
     class Stop(Exception):

@@ -130,7 +130,7 @@ def test_probabilities_are_kept_to_three_digits_and_add_up(unsure: Project) -> N
         assert guess.probabilities[1] == pytest.approx((1 + (segment.id - 1) / 10) / 2, rel=1e-3)
 
 
-def test_a_run_knows_how_old_it_is(unsure: Project) -> None:
+def test_a_run_counts_edits_made_after_it(unsure: Project) -> None:
     run = unsure.runs.current()
     assert run is not None and run.n_corrections_since == 0 and run.n_tags_since == 0
     unsure.edits.set_label(1, 3)
@@ -140,7 +140,7 @@ def test_a_run_knows_how_old_it_is(unsure: Project) -> None:
         unsure.runs.remove(run.id)
 
 
-def test_the_most_informative_are_offered_only_by_a_run_that_tells(unsure: Project) -> None:
+def test_the_most_informative_are_offered_only_by_a_run_that_has_it(unsure: Project) -> None:
     plain = unsure.runs.current()
     assert plain is not None
     assert "informative" not in unsure.review.sizes() and queue(unsure, "informative") == []

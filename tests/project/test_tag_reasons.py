@@ -86,7 +86,7 @@ def bags() -> BagSet:
     return BagSet(X, np.arange(0, 37, 3), tags, ["a", "b"])
 
 
-def test_a_run_stores_what_its_model_can_tell(bags: BagSet) -> None:
+def test_a_run_stores_the_outputs_of_its_model(bags: BagSet) -> None:
     plain = predict(MODELS["ored-lr"]().fit(bags), bags)
     assert plain.informative is None and plain.keys is None
     gaussian = MODELS["gp-probit"]().fit(bags)

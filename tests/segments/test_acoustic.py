@@ -135,8 +135,8 @@ def test_weather_is_no_call(kind):
     assert len(find_sound_segments(spectrogram, SoundSegmentSettings())) <= 5
     t = np.arange(len(sound)) / RATE
     sound = sound + 0.3 * np.sin(2 * np.pi * 3500 * t) * ((t > 2) & (t < 2.3))
-    heard = spans(make_spectrogram(sound.astype(np.float32), RATE, SpectrogramSettings.for_rate(RATE)))
-    assert any(start < 2.1 and end > 2.2 for start, end in heard)
+    found = spans(make_spectrogram(sound.astype(np.float32), RATE, SpectrogramSettings.for_rate(RATE)))
+    assert any(start < 2.1 and end > 2.2 for start, end in found)
 
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 48_000, 96_000, 250_000, 384_000])

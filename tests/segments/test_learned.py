@@ -114,7 +114,7 @@ def test_equal_seeds_give_equal_trees(segmenter: LearnedSegmenter) -> None:
     assert (again.trees["threshold"] == segmenter.trees["threshold"]).all()
 
 
-def test_the_arrays_answer_as_the_forest_they_came_from() -> None:
+def test_the_arrays_predict_as_the_forest_they_came_from() -> None:
     from sklearn.ensemble import ExtraTreesClassifier
 
     from miml_core.segments.learned_kernels import mean_leaf
@@ -150,7 +150,7 @@ def test_patches_against_plain_filters() -> None:
     assert np.isfinite(corners).all()
 
 
-def test_nothing_changes_unless_unseen_examples_speak_clearly_for_it() -> None:
+def test_nothing_changes_unless_held_out_examples_clearly_improve() -> None:
     rng = np.random.default_rng(0)
     is_call = rng.random(400) < 0.9
     faint = np.arange(400) >= 300

@@ -132,7 +132,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 
 def moved_error(path: Path, opened: FileId | None) -> ProjectMoved:
-    """Return the error that says what happened to the file that was opened at a path."""
+    """Return the error that describes what happened to the file that was opened at a path."""
     where, found = repr(str(path.parent)), file_id(path)
     if not path.parent.is_dir():
         return ProjectMoved(

@@ -29,7 +29,7 @@ _LONGEST_READ = 64 * 1024
 
 
 class LateMessages:
-    """Between the browser and Streamlit: knows which page was last asked for, one for each connection."""
+    """Middleware between the browser and Streamlit that keeps, per connection, the page last asked for."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -40,16 +40,16 @@ class LateMessages:
             return
         visit = Visit()
 
-        async def heard() -> Message:
+        async def receive_message() -> Message:
             message = await receive()
-            return {**message, "bytes": visit.heard(message["bytes"])} if message.get("bytes") else message
+            return {**message, "bytes": visit.from_browser(message["bytes"])} if message.get("bytes") else message
 
-        async def said(message: Message) -> None:
+        async def send_message(message: Message) -> None:
             if message.get("bytes"):
-                visit.said(message["bytes"])
+                visit.from_server(message["bytes"])
             await send(message)
 
-        await self.app(scope, heard, said)
+        await self.app(scope, receive_message, send_message)
 
 
 class Visit:
@@ -58,22 +58,22 @@ class Visit:
     def __init__(self) -> None:
         self.page = ""
 
-    def heard(self, content: bytes) -> bytes:
+    def from_browser(self, content: bytes) -> bytes:
         """Return the browser's message, with the page it is on its way to."""
         message = _parsed(BackMsg, content)
         if message is None or message.WhichOneof("type") != "rerun_script":
             return content
-        asked = message.rerun_script
-        if not asked.fragment_id and not _is_pressed(asked):
-            self.page = asked.page_script_hash or self.page
+        request = message.rerun_script
+        if not request.fragment_id and not _is_pressed(request):
+            self.page = request.page_script_hash or self.page
             return content
-        if not self.page or asked.page_script_hash == self.page:
+        if not self.page or request.page_script_hash == self.page:
             return content
-        asked.page_script_hash = self.page
-        asked.page_name = ""
+        request.page_script_hash = self.page
+        request.page_name = ""
         return bytes(message.SerializeToString())
 
-    def said(self, content: bytes) -> None:
+    def from_server(self, content: bytes) -> None:
         """Note what Streamlit sends: it may send the browser to another page, too.
 
         The run of a fragment never does; one that was asked for before a click on another page may begin after it.
@@ -84,10 +84,10 @@ class Visit:
             self.page = getattr(message, kind).page_script_hash or self.page
 
 
-def _is_pressed(asked: Any) -> bool:
+def _is_pressed(request: Any) -> bool:
     """Return whether the message is of a button; a change of page presses none."""
     return any(
-        state.WhichOneof("value") == "trigger_value" and state.trigger_value for state in asked.widget_states.widgets
+        state.WhichOneof("value") == "trigger_value" and state.trigger_value for state in request.widget_states.widgets
     )
 
 

@@ -1,6 +1,6 @@
 """The projects this server has open, by names that are no paths.
 
-Routes and page addresses speak of a project by its key; only folders that a person opened here have one.
+Routes and page addresses name a project by its key; only folders that a person opened here have one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def open_once(folder: Path, *, again: bool = False) -> Project:
     """Return the project in a folder, opened at its first use and shared from then on.
 
     With `again`, for a person who opens it, a project whose files were replaced or moved since is opened as it is now.
-    Until then its reads and writes say what happened; a page never goes on with another project by itself. One that
+    Until then its reads and writes raise what happened; a page never goes on with another project by itself. One that
     takes long to open (a slow disk, a dead mount) keeps nobody from opening another.
     """
     key = key_of(folder)

@@ -22,7 +22,7 @@ _ANNOTATOR = "session.annotator"
 _ADDRESS = "project"
 _PAGE = "session.page"
 _OPEN_SECONDS = 5.0
-"""How long the disk of a project may take to answer when a person opens it."""
+"""How long the disk of a project may take to respond when a person opens it."""
 
 
 def open_project(folder: str | Path) -> Project:
@@ -95,7 +95,7 @@ def _folder_in_address() -> str | None:
     key = st.query_params.get(_ADDRESS)
     if not key:
         return None
-    if (opened := project_by_key(key)) is not None:  # also one whose folder is gone: the page says so
+    if (opened := project_by_key(key)) is not None:  # also one whose folder is gone: the page shows that
         return str(opened.folder)
     return next((str(folder) for folder in known_projects() if key_of(folder) == key), None)
 

@@ -23,7 +23,7 @@ def home_folder() -> Path:
 def allowed_roots(project_folder: Path | None = None) -> list[Path]:
     """Return the folders below which everything may be chosen, links resolved, without those inside another.
 
-    One that does not answer or cannot be read is left out.
+    One that does not respond or cannot be read is left out.
     """
     asked = [
         Path.home(),

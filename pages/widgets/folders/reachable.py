@@ -1,4 +1,4 @@
-"""Look at folders that may not answer: a dead network mount blocks whoever asks for it, for minutes or for ever.
+"""Look at folders that may not respond: a dead network mount blocks whoever asks for it, for minutes or for ever.
 
 A look is a function that asks the file system. It runs in a daemon thread, and whoever asked goes on after a limit. A
 folder that blocked is not asked again while the first look at it is still blocked, so that no threads pile up.
@@ -15,7 +15,7 @@ from typing import TypeVar
 from miml_core import BagtagError
 
 LIMIT_SECONDS = 1.0
-"""How long a page waits for folders that do not answer, all together."""
+"""How long a page waits for folders that do not respond, all together."""
 
 Result = TypeVar("Result")
 
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 
 class NotReachable(BagtagError):
-    """A folder did not answer in time."""
+    """A folder did not respond in time."""
 
 
 def look_at(
@@ -38,7 +38,7 @@ def look_at(
         if thread is not None:
             thread.join(max(until - time.monotonic(), 0.0))
     found = dict(results)
-    return {path: found.get(path, _no_answer(path)) for path in looks}
+    return {path: found.get(path, _no_response(path)) for path in looks}
 
 
 def look_in_time(path: Path, look: Callable[[], Result], seconds: float = LIMIT_SECONDS) -> Result:
@@ -74,5 +74,5 @@ def _start(
     return thread
 
 
-def _no_answer(path: Path) -> NotReachable:
-    return NotReachable(f"{str(path)!r} does not answer. Check the network or the disk it is on, then reload the page.")
+def _no_response(path: Path) -> NotReachable:
+    return NotReachable(f"{str(path)!r} does not respond. Check its network or disk, then reload the page.")

@@ -23,7 +23,7 @@ from pages.widgets.folders.reachable import NotReachable, look_in_time
 from pages.widgets.text import count
 
 _FOLDER = "A folder"
-WORDS = {"sound": ("sound file", "recordings"), "picture": ("picture", "pictures")}
+NOUNS = {"sound": ("sound file", "recordings"), "picture": ("picture", "pictures")}
 _SECONDS_TO_LOOK = 0.5
 _FORBIDDEN = set('<>:"/\\|?*')
 
@@ -96,9 +96,9 @@ def start_import(project: Project, paths: list[Path], cutting: dict[str, Any], *
 
 
 def found_in(folder: Path, kind: str) -> int:
-    """Say how many files of a kind are in a folder; returns the number."""
+    """Show how many files of a kind are in a folder; returns the number."""
     counts, complete = count_media(folder)
-    noun, _ = WORDS[kind]
+    noun, _ = NOUNS[kind]
     found = counts[kind]
     if found:
         st.caption(f"{'At least ' if not complete else ''}{count(found, noun)} in this folder and those below.")
@@ -115,7 +115,7 @@ def _folder(project: Project) -> bool:
 
 
 def _drop(project: Project) -> list[Any]:
-    _, nouns = WORDS[project.kind]
+    _, nouns = NOUNS[project.kind]
     return st.file_uploader(
         f"Drop {nouns} here",
         type=[suffix.lstrip(".") for suffix in suffixes(project.kind)],
@@ -143,7 +143,7 @@ def count_media(folder: Path) -> tuple[dict[str, int], bool]:
     counts = {"sound": 0, "picture": 0}
     try:
         return look_in_time(folder, lambda: _count_media(folder, counts))
-    except NotReachable:  # a folder below it does not answer
+    except NotReachable:  # a folder below it does not respond
         return dict(counts), False
 
 

@@ -101,7 +101,7 @@ def _missing(project: Project, missing: int) -> None:
         were = "it was" if missing == 1 else "they were"
         st.markdown(
             f":orange[:material/link_off:] **{count(missing, 'file')} not where {were}.** "
-            "Your tags and segments are safe. If the folder was moved or a disk is not connected, say where to look."
+            "Your tags and segments are safe. If the folder was moved or a disk is not connected, choose where to look."
         )
         folder = folder_chooser("Look in", key="missing.folder", project_folder=project.folder)
         with st.container(horizontal=True):

@@ -45,7 +45,7 @@ def thumbnails(project: Project, bags: Sequence[Bag]) -> dict[int, str]:
 
 
 def _make(project: Project, bag: Bag) -> bytes:
-    """Return the JPEG of one bag; nothing when its file cannot be read, which the list says in its own column."""
+    """Return the JPEG of one bag; nothing when its file cannot be read, which the list shows in its own column."""
     try:
         path = project.media.path(bag.id)
         return _of_sound(project, path, bag) if project.kind == "sound" else _of_picture(path)

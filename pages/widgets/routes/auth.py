@@ -135,8 +135,8 @@ def _check_token(request: Request, *, by_address: bool) -> None:
     given = request.headers.get("x-bagtag-token", "")
     if hmac.compare_digest(given.encode(), TOKEN.encode()):
         return
-    heard = request.query_params.get("t", "")
-    if by_address and hmac.compare_digest(heard.encode(), LISTEN_TOKEN.encode()):
+    token = request.query_params.get("t", "")
+    if by_address and hmac.compare_digest(token.encode(), LISTEN_TOKEN.encode()):
         return
     raise NotAllowed(401, "This page is older than the server: reload it.")
 

@@ -1,6 +1,6 @@
 """Segments that a page only tries out: they are shown on the canvas but kept nowhere.
 
-A page finds segments with the settings a person is turning, hands them over here, and passes the canvas their name.
+A page finds segments with the settings a person is trying, stores them here, and passes the canvas their name.
 """
 
 from __future__ import annotations

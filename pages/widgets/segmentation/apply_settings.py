@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TRIED_BAGS = 5
 _LOST = "segment.lost"
-_MOST_SAID = 12
+_MOST_SHOWN = 12
 _SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
 _HELP = (
     "Learns from the segments that you drew, gave a class, deleted or called background which sounds to keep, also "
@@ -53,7 +53,7 @@ def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, 
     for sentence in consequences(touched):
         st.markdown(f"- {sentence}")
     if touched.n_at_risk:
-        _say_which(project, turned, bags, scope, key)
+        _show_lost_labels(project, turned, bags, scope, key)
     action_button(
         "Find segments",
         _apply,
@@ -81,7 +81,7 @@ def _apply(project: Project, bags: list[int] | None, scope: str, name: str) -> N
     st.session_state[_open_key(name)] = False
 
 
-def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
+def _show_lost_labels(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
     """Try the settings on some bags with checked segments and name the labels that would go."""
     asked_for = (repr(turned), bags, scope, project.revision)
     st.button(
@@ -96,7 +96,7 @@ def _say_which(project: Project, turned: InstanceSettings, bags: list[int] | Non
         return
     where = "In this bag" if bags else f"In the first {_TRIED_BAGS} bags with checked segments"
     st.markdown(f"{where}, {count(len(lost), 'label')} would be lost{':' if lost else '.'}")
-    for sentence in lost[:_MOST_SAID]:
+    for sentence in lost[:_MOST_SHOWN]:
         st.markdown(f"- {plain(sentence)}")
 
 
@@ -111,17 +111,17 @@ def consequences(touched: ResegmentPreview) -> list[str]:
     """Return what finding segments again does to people's work, in sentences."""
     if not touched.n_bags:
         return ["There is no bag this would apply to."]
-    said = [f"Segments of {count(touched.n_bags, 'bag')} are found again."]
+    sentences = [f"Segments of {count(touched.n_bags, 'bag')} are found again."]
     if touched.n_kept_as_drawn:
-        said.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
+        sentences.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
     if touched.n_at_risk:
-        said.append(
+        sentences.append(
             f":orange[**{count(touched.n_at_risk, 'checked segment')}**] found automatically: a label stays where a "
             "new segment covers the old one by half, and is lost elsewhere."
         )
     else:
-        said.append("No corrections are touched.")
-    return said
+        sentences.append("No corrections are touched.")
+    return sentences
 
 
 def learn_segmenter(project: Project) -> None:

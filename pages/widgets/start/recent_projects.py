@@ -51,7 +51,7 @@ def known_projects() -> list[Path]:
 
 
 def list_known() -> list[Known]:
-    """Return the known projects, the latest first: those that are gone are left out, those that do not answer are not.
+    """Return the known projects, the latest first: those that are gone are left out, those that do not respond are not.
 
     Of Bagtag's own folder only what is surely a project is listed.
     """

@@ -114,7 +114,7 @@ def _known_project(known: Known) -> None:
         folder,
         key=f"start.known.{path}",
         icon=":material/folder:" if known.is_reachable else ":material/folder_off:",
-        help=plain(path if known.is_reachable else f"{path} does not answer or cannot be read: {_CHECK_DISK}"),
+        help=plain(path if known.is_reachable else f"{path} does not respond or cannot be read: {_CHECK_DISK}"),
         disabled=not known.is_reachable,
         width="stretch",
     )

@@ -13,7 +13,7 @@ from miml_core.models import MODELS
 
 DEFAULT = "ored-lr"
 
-WORDS = {
+DESCRIPTIONS = {
     "ored-lr": (
         "ORed logistic regression",
         "Recommended to start with: finds the segments that best explain each bag's tags, in seconds, and leaves wind "
@@ -70,11 +70,11 @@ def proposed(model: str) -> dict[str, Any]:
 
 def title(model: str) -> str:
     """Return the model's name as it is listed."""
-    return WORDS[model][0] if model in WORDS else model.replace("-", " ").capitalize()
+    return DESCRIPTIONS[model][0] if model in DESCRIPTIONS else model.replace("-", " ").capitalize()
 
 
 def description(model: str) -> str:
     """Return a short description of a model; by default the first paragraph of its documentation."""
-    if model in WORDS:
-        return WORDS[model][1]
+    if model in DESCRIPTIONS:
+        return DESCRIPTIONS[model][1]
     return (inspect.getdoc(MODELS[model]) or "").split("\n\n")[0].replace("\n", " ")

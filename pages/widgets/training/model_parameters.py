@@ -22,7 +22,7 @@ _ENTRY = re.compile(r"^(\w[\w, ]*?)(?: ?: ?([^\n]*))?\n((?:[ \t]+[^\n]*\n?|\n)*)
 
 @dataclass(frozen=True)
 class Parameter:
-    """What can be said of one parameter of a model."""
+    """The description of one parameter of a model."""
 
     name: str
     default: Any

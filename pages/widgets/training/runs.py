@@ -127,8 +127,8 @@ def _columns() -> dict[str, Any]:
         "bags": config.NumberColumn("Bags", width=52),
         "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=72),
         **{
-            name: config.NumberColumn(title, format="%.3f", help=says, width=78)
-            for name, (title, says) in SCORES.items()
+            name: config.NumberColumn(title, format="%.3f", help=description, width=78)
+            for name, (title, description) in SCORES.items()
         },
     }
 

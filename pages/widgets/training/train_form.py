@@ -134,7 +134,7 @@ def warnings(project: Project, progress: Progress, used: list[Class]) -> list[st
     if progress.n_changed:
         found.append(
             f"{count(progress.n_changed, 'file')} changed since added; what was found before is still used. "
-            "The library says what to do."
+            "The Library page shows what to do."
         )
     if progress.n_tagged < 10:
         found.append("Fewer than ten bags are tagged: enough for a first look, not for reliable counts.")
