@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +25,12 @@ from miml_core.media.spectrogram import Spectrogram
 from miml_core.progress import Progress
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
 from miml_core.segments.pixel_features import PixelView
+from miml_core.segments.pixel_forest import TREE_ARRAYS, Trees, are_valid_trees, grow_trees, mean_probability
 from miml_core.segments.regions import Region, to_labels
 
 _FORMAT = "bagtag segmenter 2"
-_TREES = ("roots", "feature", "threshold", "left", "right", "value")
 _MOST_BYTES = 2**28
 _INVALID_FILE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
-_N_TREES = 20
-_DEPTH = 12
-_LEAF = 4
 _PIXELS = 24_000
 _BORDER = 2
 _PIXELS_PER_CANDIDATE = 200
@@ -75,8 +71,7 @@ class LearnedSegmenter:
     settings : SoundSegmentSettings
         Settings of the training, used by `find` unless others are given.
     trees : dict of arrays
-        The forest: `roots` (one node per tree), and of each node `feature` (below 0: a leaf), `threshold`, `left`,
-        `right` and `value`.
+        The forest, see `pixel_forest`.
     levels : (ordinary, faint)
         Smallest mean probability of candidates that the built-in segmenter finds, and of those that it only finds at a
         higher sensitivity.
@@ -103,7 +98,7 @@ class LearnedSegmenter:
     """
 
     settings: SoundSegmentSettings
-    trees: dict[str, NDArray[Any]]
+    trees: Trees
     levels: tuple[float, float]
     pixel: tuple[float, float]
 
@@ -150,7 +145,7 @@ class LearnedSegmenter:
         self._check(spectrogram.grid)
         regions, faint = _candidates(spectrogram, settings or self.settings)
         view = PixelView(spectrogram)
-        likely = _mean_probability(self.trees, *_pixels_of(view, regions), len(regions))
+        likely = mean_probability(self.trees, *_pixels_of(view, regions), len(regions))
         kept = likely >= np.where(faint, self.levels[1], self.levels[0])
         found = [region for region, ok in zip(regions, kept) if ok]
         return sorted(found, key=lambda region: (region.left, region.top))
@@ -184,8 +179,8 @@ class LearnedSegmenter:
         try:
             arrays = read_arrays(path, most_bytes=_MOST_BYTES)
             header = json.loads(arrays["header"].tobytes())
-            trees = {name: arrays[name] for name in _TREES}
-            if header["format"] != _FORMAT or not _are_valid_trees(trees):
+            trees = {name: arrays[name] for name in TREE_ARRAYS}
+            if header["format"] != _FORMAT or not are_valid_trees(trees):
                 raise ValueError("format")
             settings = SoundSegmentSettings.from_dict(header["settings"])
             ordinary, faint = (float(level) for level in header["levels"])
@@ -277,18 +272,6 @@ def _pixels_of(view: PixelView, regions: Sequence[Region]) -> tuple[NDArray[np.f
     return view.at(rows, columns), labels[rows, columns].astype(np.int64) - 1
 
 
-def _mean_probability(
-    trees: dict[str, NDArray[Any]], pixels: NDArray[np.float32], owner: NDArray[np.int64], n: int
-) -> NDArray[np.float64]:
-    """Return (n,) the mean probability of each candidate's pixels."""
-    from miml_core.segments.learned_kernels import mean_leaf
-
-    if trees["feature"].max() >= pixels.shape[1]:  # the kernel checks no index
-        raise BagtagError("The learned segmenter uses features that do not exist; learn it again.")
-    likely = mean_leaf(pixels, *[trees[name] for name in _TREES])
-    return np.bincount(owner, likely, minlength=n) / np.maximum(np.bincount(owner, minlength=n), 1)
-
-
 def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> tuple[float, float]:
     """Return the levels that are best for candidates of held-out examples, in two folds."""
     likely, truth, faint = [], [], []
@@ -298,7 +281,7 @@ def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: i
             return _UNTRIED
         for lesson in lessons[half::2]:
             judged = lesson.truth >= 0
-            likely.append(_mean_probability(trees, lesson.pixels, lesson.owner, len(lesson.truth))[judged])
+            likely.append(mean_probability(trees, lesson.pixels, lesson.owner, len(lesson.truth))[judged])
             truth.append(lesson.truth[judged] == 1)
             faint.append(lesson.faint[judged])
     return _best_levels(np.concatenate(likely), np.concatenate(truth), np.concatenate(faint))
@@ -357,56 +340,11 @@ def _rows(parts: list[NDArray[np.float32]], rng: np.random.Generator) -> NDArray
     return rows if len(rows) <= most else rows[np.sort(rng.choice(len(rows), most, replace=False))]
 
 
-def _grow(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> dict[str, NDArray[Any]] | None:
-    """Return a forest that separates calls from the rest, or None if there is only one of the two."""
-    from sklearn.ensemble import ExtraTreesClassifier
-
-    from miml_core.threads import thread_count
-
-    yes = _rows([lesson.calls for lesson in lessons], rng)
-    no = _rows([lesson.others for lesson in lessons], rng)
-    if not len(yes) or not len(no):
-        return None
-    forest = ExtraTreesClassifier(
-        _N_TREES,
-        max_depth=_DEPTH,
-        min_samples_leaf=_LEAF,
-        max_features="sqrt",
-        class_weight="balanced",
-        random_state=seed,
-        n_jobs=thread_count(),
-    ).fit(np.vstack([yes, no]), np.repeat([1, 0], [len(yes), len(no)]))
-    return _arrays([tree.tree_ for tree in forest.estimators_])
-
-
-def _arrays(grown: Sequence[Any]) -> dict[str, NDArray[Any]]:
-    """Return the nodes of all trees, one tree after the other."""
-    roots = np.cumsum([0, *(tree.node_count for tree in grown[:-1])]).astype(np.int32)
-    value = np.concatenate([tree.value[:, 0, :] for tree in grown])
-    return {
-        "roots": roots,
-        "feature": np.concatenate([np.maximum(tree.feature, -1) for tree in grown]).astype(np.int32),
-        "threshold": np.concatenate([tree.threshold for tree in grown]),
-        "left": np.concatenate([tree.children_left + root for tree, root in zip(grown, roots)]).astype(np.int32),
-        "right": np.concatenate([tree.children_right + root for tree, root in zip(grown, roots)]).astype(np.int32),
-        "value": (value[:, 1] / value.sum(axis=1)).astype(np.float32),
-    }
+def _grow(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> Trees | None:
+    calls = _rows([lesson.calls for lesson in lessons], rng)
+    return grow_trees(calls, _rows([lesson.others for lesson in lessons], rng), seed)
 
 
 def _pixel(grid: Grid) -> tuple[float, float]:
     """Return seconds per column, and mean hertz per row."""
     return (grid.right - grid.left) / grid.width, abs(grid.top - grid.bottom) / grid.height
-
-
-def _are_valid_trees(trees: dict[str, NDArray[Any]]) -> bool:
-    """Return whether every path through the trees stays inside the arrays and ends."""
-    n = len(trees["feature"])
-    if not n or any(len(trees[name]) != n for name in _TREES[1:]) or not len(trees["roots"]):
-        return False
-    kinds = {name: "f" if name in ("threshold", "value") else "i" for name in _TREES}
-    if any(trees[name].ndim != 1 or trees[name].dtype.kind != kind for name, kind in kinds.items()):
-        return False
-    inner = np.flatnonzero(trees["feature"] >= 0)
-    below = np.concatenate([trees["left"][inner] - inner, trees["right"][inner] - inner])
-    ends = np.concatenate([trees["left"][inner], trees["right"][inner], trees["roots"]])
-    return bool((below > 0).all() and (ends >= 0).all() and (ends < n).all())

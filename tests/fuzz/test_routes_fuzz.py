@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from miml_core.project import CannotUndo, Project
 from miml_core.project.jobs import repredict
-from pages.widgets import open_projects
+from pages.widgets.app import open_projects
 from pages.widgets.app.server import middleware
 from pages.widgets.routes import assets, canvas_routes
 from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN

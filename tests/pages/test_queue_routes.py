@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from miml_core import BACKGROUND
 from miml_core.project import Project
-from pages.widgets import open_projects
+from pages.widgets.app import open_projects
 from pages.widgets.routes import canvas_routes, queue
 from pages.widgets.routes.auth import TOKEN
 from tests.project.conftest import store_run

@@ -118,10 +118,10 @@ def crafted(path: Path, header: dict[str, Any] | None = None, **arrays: np.ndarr
     ORedLR(alpha=1.0).fit(BAGS).save(path)
     with np.load(path) as file:
         kept = {name: file[name] for name in file.files}
-    header = json.loads(kept["__header__"].tobytes())
+    stored = json.loads(kept["__header__"].tobytes())
     for key, value in (header or {}).items():
-        header[key] = {**header[key], **value} if isinstance(value, dict) else value
-    kept["__header__"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        stored[key] = {**stored[key], **value} if isinstance(value, dict) else value
+    kept["__header__"] = np.frombuffer(json.dumps(stored).encode(), np.uint8)
     np.savez(path, **{**kept, **arrays})
     return path
 
@@ -227,7 +227,7 @@ def test_settings_that_make_no_sense_are_refused_in_a_sentence(project: Project,
 
 
 def test_a_segmenter_that_asks_for_features_there_are_not_is_refused(tmp_path: Path) -> None:
-    from miml_core.segments import learned
+    from miml_core.segments import learned, pixel_forest
 
     trees = {
         "roots": np.zeros(1, np.int32),
@@ -240,7 +240,7 @@ def test_a_segmenter_that_asks_for_features_there_are_not_is_refused(tmp_path: P
     path = tmp_path / "1.npz"
     LearnedSegmenter(learned.SoundSegmentSettings(), trees, (0.5, 0.5), (0.01, 100.0)).save(path)
     with pytest.raises(BagtagError, match="features that do not exist"):
-        learned._mean_probability(
+        pixel_forest.mean_probability(
             LearnedSegmenter.load(path).trees, np.zeros((1, 20), np.float32), np.zeros(1, np.int64), 1
         )
     floats = trees | {"left": np.zeros(3)}

@@ -18,8 +18,9 @@ from miml_core.media.audio import read_audio
 from miml_core.media.grid import Grid
 from miml_core.media.spectrogram import PRESETS, Spectrogram, make_spectrogram, read_spectrogram
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
-from miml_core.segments.learned import _NEVER, Example, LearnedSegmenter, _arrays, _best_levels
+from miml_core.segments.learned import _NEVER, Example, LearnedSegmenter, _best_levels
 from miml_core.segments.pixel_features import BOXES, SPREADS, STEP, PixelView
+from miml_core.segments.pixel_forest import _arrays
 from miml_core.segments.regions import Region
 
 RATE = 22050
