@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+from miml_core.errors import BagtagError
+from miml_core.media.recording_place import Place
+
 LARGEST_SEED = 2**32 - 1
 LARGEST_ID = 2**63 - 1
 MOST_PROCESSES = 256
@@ -41,6 +44,14 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def place(text: str) -> Place:
+    """Parse latitude and longitude in degrees."""
+    try:
+        return Place.parse(text)
+    except BagtagError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def path(text: str) -> Path:

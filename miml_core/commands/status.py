@@ -12,6 +12,7 @@ from typing import Any
 
 from miml_core.commands import project_commands
 from miml_core.commands.output import print_outcome
+from miml_core.media.recording_place import Place
 
 _SHOWN_RUNS = 5
 """The latest ones; `--json` prints all."""
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
             "project": str(project.folder),
             "name": project.name,
             "kind": project.kind,
+            "place": None if project.place is None else asdict(project.place),
             "revision": project.revision,
             "progress": asdict(project.progress()),
             "classes": [asdict(one) for one in project.classes.list()],
@@ -59,6 +61,8 @@ def _text(outcome: dict[str, Any]) -> str:
         f"  segments  {done['n_segments']}: {done['n_predicted']} predicted, {done['n_reviewed']} reviewed",
         f"  classes   {', '.join(one['name'] for one in outcome['classes']) or 'none'}",
     ]
+    if outcome["place"] is not None:
+        lines.append(f"  place     {Place(**outcome['place'])}")
     if run_ is None:
         lines.append("  model     none yet")
     else:

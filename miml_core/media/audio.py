@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
+from miml_core.media.recorder_notes import recorder_notes
+from miml_core.media.recording_place import Place, recording_place
 from miml_core.media.recording_time import recording_time
 from miml_core.media.regular_files import check_regular_file
 from miml_core.media.sound_repair import RepairedFile, find_repair
@@ -56,6 +58,8 @@ class AudioInfo:
     recorded_from: str
     note: str = ""
     """A message for the user if the file differs from its header, but can be read."""
+    place: Place | None = None
+    """Where the recorder was, if it wrote that into the file."""
 
     @property
     def duration(self) -> float:
@@ -64,7 +68,7 @@ class AudioInfo:
 
 
 def audio_info(path: str | Path) -> AudioInfo:
-    """Return rate, channels, length and recording time of a sound file, without decoding it.
+    """Return rate, channels, length, recording time and place of a sound file, without decoding it.
 
     Examples
     --------
@@ -79,9 +83,11 @@ def audio_info(path: str | Path) -> AudioInfo:
     path = Path(path)
     with _open(path) as sound:
         rate, channels, frames = sound.samplerate, sound.channels, sound.frames
-    recorded_at, recorded_from = recording_time(path)
+    notes = recorder_notes(path)
+    recorded_at, recorded_from = recording_time(path, notes)
     repair = find_repair(path)
-    return AudioInfo(path, rate, channels, frames, recorded_at, recorded_from, repair.note if repair else "")
+    note = repair.note if repair else ""
+    return AudioInfo(path, rate, channels, frames, recorded_at, recorded_from, note, recording_place(path, notes))
 
 
 def read_audio(

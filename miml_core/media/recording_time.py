@@ -6,10 +6,11 @@ Only headers are read, never samples.
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+
+from miml_core.media.recorder_notes import guano_fields, recorder_notes, wamd_entries
 
 _DATE_TIME = re.compile(
     r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<date_mark>[-._]?)(?P<month>\d\d)(?P=date_mark)(?P<day>\d\d)"
@@ -21,20 +22,18 @@ _AUDIOMOTH_COMMENT = re.compile(
     r"Recorded at (\d\d):(\d\d):(\d\d)(?:\.\d+)? (\d\d)/(\d\d)/(\d{4}) \(UTC([+-]\d+)?(?::(\d\d))?\)"
 )
 _FIRST_RECORDERS = datetime(2015, 1, 1, tzinfo=UTC)
-_LARGEST_TEXT_CHUNK = 1 << 20
-_LARGEST_FILE = 1 << 50
-_MOST_CHUNKS = 10_000
 
 
-def recording_time(path: str | Path) -> tuple[datetime, str]:
+def recording_time(path: str | Path, notes: Sequence[tuple[bytes, bytes]] | None = None) -> tuple[datetime, str]:
     """Return the time at which a recording was made, and its source.
 
     Sources, in this order: the GUANO chunk ("GUANO"), the chunk of Wildlife Acoustics recorders or AudioMoth's comment
     ("recorder"), date and time in the file name ("file name"), the time of the file ("file time"). The time has a zone
-    if the source states one; otherwise it is the recorder's local time.
+    if the source states one; otherwise it is the recorder's local time. `notes` are those of `recorder_notes`, if they
+    have been read already.
     """
     path = Path(path)
-    found = _time_in_chunks(path)
+    found = _time_in_notes(recorder_notes(path) if notes is None else notes)
     if found is not None:
         return found
     named = time_in_name(path.name)
@@ -82,10 +81,10 @@ def _from_match(match: re.Match[str]) -> datetime | None:
     return moment.replace(tzinfo=timezone(-offset if zone[0] == "-" else offset))
 
 
-def _time_in_chunks(path: Path) -> tuple[datetime, str] | None:
+def _time_in_notes(notes: Sequence[tuple[bytes, bytes]]) -> tuple[datetime, str] | None:
     readers = {b"guan": (_guano_time, "GUANO"), b"wamd": (_wamd_time, "recorder"), b"LIST": (_comment_time, "recorder")}
     found: dict[str, datetime] = {}
-    for name, content in _riff_chunks(path, set(readers)):
+    for name, content in notes:
         read, source = readers[name]
         moment = read(content)
         if moment is not None:
@@ -96,55 +95,19 @@ def _time_in_chunks(path: Path) -> tuple[datetime, str] | None:
     return None
 
 
-def _riff_chunks(path: Path, wanted: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the wanted chunks of a WAV file; the others, such as the samples, are skipped."""
-    with path.open("rb") as file:
-        head = file.read(12)
-        if head[:4] not in (b"RIFF", b"RF64") or head[8:12] != b"WAVE":
-            return
-        large_data_size = 0
-        for _ in range(_MOST_CHUNKS):
-            if len(header := file.read(8)) < 8:
-                return
-            name, size = header[:4], struct.unpack("<I", header[4:])[0]
-            if name == b"data" and size == 0xFFFFFFFF:
-                size = large_data_size
-            if name == b"data" and not 0 < size < _LARGEST_FILE:
-                return  # of unknown length: the samples extend to the end of the file
-            if (name in wanted or name == b"ds64") and size <= _LARGEST_TEXT_CHUNK:
-                content = file.read(size)
-                if name == b"ds64" and len(content) >= 16:
-                    large_data_size = struct.unpack("<Q", content[8:16])[0]
-                elif name in wanted:
-                    yield name, content
-                file.seek(size % 2, 1)
-            else:
-                file.seek(size + size % 2, 1)
-
-
 def _guano_time(content: bytes) -> datetime | None:
-    """Return the time in a GUANO chunk.
-
-    With the package guano, reading the time of a recording takes 2.6 times as long, which matters when a card with
-    thousands of files is imported.
-    """
-    for line in content.decode("utf-8", errors="replace").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "Timestamp":
+    for key, value in guano_fields(content):
+        if key == "Timestamp":
             match = _DATE_TIME.search(value)
             return _from_match(match) if match else None
     return None
 
 
 def _wamd_time(content: bytes) -> datetime | None:
-    """Return the time in entry 5 of the chunk of Wildlife Acoustics; an entry is u16 kind, u32 size, value."""
-    place = 0
-    while place + 6 <= len(content):
-        kind, size = struct.unpack_from("<HI", content, place)
+    for kind, value in wamd_entries(content):
         if kind == 5:
-            match = _DATE_TIME.search(content[place + 6 : place + 6 + size].decode("ascii", errors="replace"))
+            match = _DATE_TIME.search(value)
             return _from_match(match) if match else None
-        place += 6 + size
     return None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection
 
+from miml_core.media.recording_place import Place
 from miml_core.project import check as check_
 from miml_core.project import subscriptions as subscriptions
 from miml_core.project.db import revisions
@@ -162,6 +163,18 @@ class Project:
         with self.store.write() as connection:
             who = self.annotator if annotator is None else annotator
             return settings_.set_instance_settings(connection, new, annotator=who)
+
+    @property
+    def place(self) -> Place | None:
+        """Where the recordings were made, if somebody entered it; `media.location` returns that of a bag."""
+        with self.store.read() as connection:
+            return settings_.place(connection)
+
+    def set_place(self, place: Place | None, *, annotator: str | None = None) -> None:
+        """Store where the recordings were made, for those whose file does not have it; None removes it."""
+        with self.store.write() as connection:
+            who = self.annotator if annotator is None else annotator
+            settings_.set_place(connection, place, annotator=who)
 
     def get_preference(self, name: str, default: Any = None) -> Any:
         """Return a value that the app stores with the project (view settings, hints that were read); any JSON."""

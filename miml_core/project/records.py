@@ -7,8 +7,10 @@ the classes) or None (not labelled). Times are seconds since 1970 (UTC).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from miml_core.media.recording_place import Place
 from miml_core.project.review_records import Prediction
 
 Ring = list[tuple[float, float]]
@@ -49,6 +51,17 @@ class Medium:
     height: int | None
     recorded_at: str | None
     recorded_from: str | None
+
+
+@dataclass(frozen=True)
+class RecordingLocation:
+    """Where and when a bag was recorded, as far as that is known."""
+
+    place: Place | None
+    from_file: bool
+    """Whether the place is that of the file; otherwise it is the project's."""
+    recorded_at: datetime | None
+    """None if only the time of the file is known, which may be that of a copy."""
 
 
 @dataclass(frozen=True)

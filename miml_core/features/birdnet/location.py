@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from miml_core.errors import BagtagError
 from miml_core.features.birdnet.files import places_file
 from miml_core.features.birdnet.interpreters import make_interpreter
+from miml_core.media.recording_place import Place
 
 WHOLE_YEAR = -1
 """The week that stands for the whole year."""
@@ -63,14 +64,11 @@ def species_by_place(latitude: float, longitude: float, week: int = WHOLE_YEAR) 
     ...     assert montpellier[find_species("Eurasian Blackcap").index] > 0.5
     ...     assert montpellier[find_species("House Finch").index] < 0.03
     """
-    if not (math.isfinite(latitude) and -90 <= latitude <= 90):
-        raise BagtagError(f"The latitude {latitude:g} is none: give degrees from -90 to 90, north positive.")
-    if not (math.isfinite(longitude) and -180 <= longitude <= 180):
-        raise BagtagError(f"The longitude {longitude:g} is none: give degrees from -180 to 180, east positive.")
+    place = Place(float(latitude), float(longitude))
     if week != WHOLE_YEAR and not 1 <= week <= 48:
         raise BagtagError(f"BirdNET has no week {week}: give one from 1 to 48, or -1 for the whole year.")
     with _lock:
-        return _probabilities(float(latitude), float(longitude), int(week))
+        return _probabilities(place, int(week))
 
 
 _lock = threading.Lock()
@@ -82,11 +80,10 @@ def _interpreter() -> Any:
 
 
 @lru_cache(maxsize=256)
-def _probabilities(latitude: float, longitude: float, week: int) -> NDArray[np.float32]:
+def _probabilities(place: Place, week: int) -> NDArray[np.float32]:
     interpreter = _interpreter()
-    interpreter.set_tensor(
-        interpreter.get_input_details()[0]["index"], np.array([[latitude, longitude, week]], dtype=np.float32)
-    )
+    asked = np.array([[place.latitude, place.longitude, week]], dtype=np.float32)
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], asked)
     interpreter.invoke()
     found = np.array(interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0])
     found.setflags(write=False)

@@ -1,4 +1,4 @@
-"""The settings of a project: its name and kind, how segments are detected, and the app's preferences."""
+"""The settings of a project: its name, kind and place, how segments are detected, and the app's preferences."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection, bindparam, func, insert, select, text
 
 from miml_core.errors import BagtagError
+from miml_core.media.recording_place import Place
 from miml_core.project.db import notes, revisions
 from miml_core.project.db.schema import bags, features, meta, topics
 
@@ -87,6 +88,25 @@ def renew_keys(connection: Connection) -> InstanceSettings:
         _store(connection, used)
         revisions.advance(connection, changed_topics=["settings"])
     return used
+
+
+def place(connection: Connection) -> Place | None:
+    """Return where the project's recordings were made, as somebody entered it."""
+    stored = get(connection, "place")
+    try:
+        latitude, longitude = stored
+        return Place(float(latitude), float(longitude))
+    except (BagtagError, TypeError, ValueError):  # none, or no numbers in a project that Bagtag did not write
+        return None
+
+
+def set_place(connection: Connection, new: Place | None, *, annotator: str) -> None:
+    """Store where the project's recordings were made; None removes it."""
+    if new != place(connection):
+        revision = revisions.advance(connection, changed_topics=["settings"])
+        sentence = "removed the place of the recordings" if new is None else f"set the place of the recordings to {new}"
+        notes.write_note(connection, annotator, "settings", sentence, revision=revision)
+        put(connection, "place", None if new is None else [new.latitude, new.longitude])
 
 
 def segment_key(connection: Connection) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
 from miml_core.errors import BagtagError, printable
+from miml_core.media.recording_place import recording_place
 from miml_core.media.regular_files import check_regular_file
 from miml_core.project.db import revisions, settings
 from miml_core.project.db.rows import bag_row
@@ -24,7 +26,7 @@ from miml_core.project.media.access import allow_for_import, blocked_sentence, i
 from miml_core.project.media.access import real_path as real_path
 from miml_core.project.media.fingerprint import fingerprint
 from miml_core.project.media.state import STORED
-from miml_core.project.records import Medium
+from miml_core.project.records import Medium, RecordingLocation
 
 _MADE_BY_US = ("cache", "runs", "logs", "backups")
 """Folders of a project without media."""
@@ -184,6 +186,23 @@ def file_of_bag(connection: Connection, folder: Path, bag_id: int) -> BagFile:
     if refused is not None:
         raise refused
     return BagFile(found.path, medium.fingerprint)
+
+
+def location_of_bag(connection: Connection, folder: Path, bag_id: int) -> RecordingLocation:
+    """Return where and when a bag was recorded; the place in a file that cannot be used does not count."""
+    bag = bag_row(connection, bag_id)
+    source = connection.execute(select(table.c.recorded_from).where(table.c.id == bag.media_id)).scalar()
+    recorded_at = None
+    with suppress(TypeError, ValueError):  # not known, or no time in a project that Bagtag did not write
+        recorded_at = None if source == "file time" else datetime.fromisoformat(bag.recorded_at)
+    place = None
+    with suppress(BagtagError, OSError):
+        place = recording_place(path_of_bag(connection, folder, bag_id))
+    return RecordingLocation(
+        place=settings.place(connection) if place is None else place,
+        from_file=place is not None,
+        recorded_at=recorded_at,
+    )
 
 
 def check_same_file(connection: Connection, folder: Path, bag_id: int, used: BagFile) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 from miml_core.project.media import access, changes, files, state
 from miml_core.project.media.access import BlockedFolder
 from miml_core.project.media.changes import Accepted
-from miml_core.project.records import Medium
+from miml_core.project.records import Medium, RecordingLocation
 from miml_core.project.services.service import Service
 
 
@@ -44,6 +44,11 @@ class Media(Service):
         """Return where the bag's file is; raises `BagtagError` if it is missing, has changed or may not be used."""
         with self._store.read() as connection:
             return files.path_of_bag(connection, self._store.folder, bag_id)
+
+    def location(self, bag_id: int) -> RecordingLocation:
+        """Return where and when a bag was recorded: by its file if its recorder had GPS, else by the project."""
+        with self._store.read() as connection:
+            return files.location_of_bag(connection, self._store.folder, bag_id)
 
     def refresh_missing(self) -> int:
         """Check every file; return how many are missing."""
