@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peak_memory import peak_megabytes
+
 HOURS = float(os.environ.get("BAGTAG_BENCH_HOURS", "3"))
 SEGMENTS = 12_000
 RATE = 44_100
@@ -85,7 +87,7 @@ def _measure(folder: Path, bag: int) -> dict[str, float]:
             began = time.perf_counter()
             act()
             figures |= {what: time.perf_counter() - began, f"{what} bytes": float(canvas.bytes)}
-        figures["memory"] = _peak() - before
+        figures["memory"] = peak_megabytes() - before
     return figures
 
 
@@ -138,12 +140,6 @@ def _resident() -> float:
     """Memory in use now, in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _peak() -> float:
-    """The most that was in use, in MB; `ru_maxrss` would count what the parent process used before."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
+from benchmarks.peak_memory import peak_megabytes
 from miml_core.features.acoustic import sound_features
 from miml_core.instances import InstanceSettings, sound_instances
 from miml_core.media.audio import cut_windows, read_audio
@@ -45,7 +46,7 @@ def run() -> None:
 
 def _parts(folder: Path) -> None:
     """What a minute costs in bags of ten seconds, part by part, and a picture of ten seconds."""
-    path = _write(folder / "minute.wav", 60)
+    path = write_sound(folder / "minute.wav", 60)
     settings = InstanceSettings.for_rate(RATE)
     samples, _ = read_audio(path, 0.0, BAG_SECONDS)
     spectrogram = make_spectrogram(samples, RATE, settings.spectrogram)
@@ -93,7 +94,7 @@ def _growth(folder: Path) -> None:
     settings = InstanceSettings.for_rate(RATE)
     costs = []
     for seconds in (5, 20, 80, 320):
-        path = _write(folder / f"{seconds}.wav", seconds)
+        path = write_sound(folder / f"{seconds}.wav", seconds)
         costs.append(_seconds(partial(sound_instances, path, 0.0, seconds, settings)) / seconds)
     print("ms a second of sound in bags of 5, 20, 80, 320 s: " + ", ".join(f"{1000 * cost:.2f}" for cost in costs))
     by_number = []
@@ -105,8 +106,8 @@ def _growth(folder: Path) -> None:
 
 
 def _windows_of_long_files(folder: Path) -> None:
-    short = _write(folder / "ten_seconds.flac", 10)
-    long = _write(folder / "three_hours.flac", 3 * 3600)
+    short = write_sound(folder / "ten_seconds.flac", 10)
+    long = write_sound(folder / "three_hours.flac", 3 * 3600)
     alone = _seconds(lambda: read_audio(short, 0.0, 10.0))
     inside = _seconds(lambda: read_audio(long, 9000.0, 10.0))
     print(f"10 s of a 10 s FLAC file: {1000 * alone:.1f} ms; out of one of 3 hours: {1000 * inside:.1f} ms")
@@ -117,7 +118,7 @@ def _memory(folder: Path) -> None:
     """Peak memory of a process that takes a whole file as one bag, and that goes through it bag by bag."""
     peaks = {}
     for minutes in (10, 60):
-        path = _write(folder / f"{minutes}min.wav", 60 * minutes)
+        path = write_sound(folder / f"{minutes}min.wav", 60 * minutes)
         for bag_seconds in (BAG_SECONDS, 60.0 * minutes):
             code = f"from benchmarks.bench_sound import segment_file; segment_file({str(path)!r}, {bag_seconds})"
             done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -129,17 +130,15 @@ def _memory(folder: Path) -> None:
 
 def segment_file(path: str, bag_seconds: float) -> None:
     """Go through a file bag by bag and print the peak memory in megabytes."""
-    import resource
-
     for start, end in cut_windows(soundfile.info(path).duration, bag_seconds):
         sound_instances(path, start, end, InstanceSettings.for_rate(RATE))
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(peak_megabytes())
 
 
 def _many_files(folder: Path) -> None:
     from joblib import Parallel, delayed
 
-    paths = [_write(folder / f"many_{k}.wav", 10, seed=k) for k in range(120)]
+    paths = [write_sound(folder / f"many_{k}.wav", 10, seed=k) for k in range(120)]
     settings = InstanceSettings.for_rate(RATE)
     seconds = {}
     tasks = [delayed(sound_instances)(path, 0.0, 10.0, settings) for path in paths]
@@ -163,7 +162,7 @@ def _seconds(work: Callable[[], object], times: int = 5) -> float:
     return min(spent)
 
 
-def _write(path: Path, seconds: int, seed: int = 0) -> Path:
+def write_sound(path: Path, seconds: int, seed: int = 0) -> Path:
     """Wind, hum and three calls a second, written piece by piece; every minute of a long file is the same."""
     rng = np.random.default_rng(seed)
     n = min(seconds, 60) * RATE

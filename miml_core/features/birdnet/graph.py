@@ -21,22 +21,23 @@ class Graph:
 
     Parameters
     ----------
-    content : bytes
-        The whole file, of a model that is known to be undamaged.
+    content : bytes or bytearray
+        The whole file, of a model that is known to be undamaged; it is not copied. A part can be cut out of a bytearray
+        only, which is changed by that.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes | bytearray) -> None:
         from ai_edge_litert.schema_py_generated import Model
 
-        self._content = bytearray(content)
+        self._content = content
         self._model = Model.GetRootAs(self._content)
         self._graph = self._model.Subgraphs(0)
 
     def constant(self, index: int) -> NDArray[Any]:
-        """Return a copy of the values of a constant tensor, in its shape."""
+        """Return the values of a constant tensor in its shape: a view of the content."""
         tensor = self._graph.Tensors(index)
         values = self._model.Buffers(tensor.Buffer()).DataAsNumpy().view(_TYPES[tensor.Type()])
-        return np.array(values).reshape(tensor.ShapeAsNumpy() if tensor.ShapeLength() else ())
+        return np.asarray(values.reshape(tensor.ShapeAsNumpy() if tensor.ShapeLength() else ()))
 
     def cut(self, first: int, last: int, shape: tuple[int, ...]) -> bytes:
         """Return a model that computes the tensor `last` from the tensor `first`, which gets the shape `shape`.

@@ -132,14 +132,15 @@ class _Network:
     """The network, taken apart: spectrograms, convolutions, linear functions."""
 
     def __init__(self) -> None:
-        graph = Graph(model_file().read_bytes())
+        graph = Graph(bytearray(model_file().read_bytes()))
         self._bands = [
             MelBand.of(*(graph.constant(tensor) for tensor in _LOW_BAND), hop=278),
             MelBand.of(*(graph.constant(tensor) for tensor in _HIGH_BAND), hop=280),
         ]
-        self.weights: NDArray[np.float32] = graph.constant(_WEIGHTS)
-        self.bias: NDArray[np.float32] = graph.constant(_BIAS)
-        self._interpreter = make_interpreter(graph.cut(_IMAGES, _FRAMES, (1, N_BANDS, N_COLUMNS, 2)))
+        content = graph.cut(_IMAGES, _FRAMES, (1, N_BANDS, N_COLUMNS, 2))
+        self.weights: NDArray[np.float32] = Graph(content).constant(_WEIGHTS)
+        self.bias: NDArray[np.float32] = Graph(content).constant(_BIAS)
+        self._interpreter = make_interpreter(content)
         self._lock = threading.Lock()
 
     def images(self, window: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from miml_core.errors import BagtagError
+from miml_core.media.audio import Channel, read_audio
 
 RATE = 48_000
 SECONDS = 3.0
@@ -13,6 +18,11 @@ WINDOW = 144_000
 """Samples per window."""
 
 LOWEST_RATE, HIGHEST_RATE = 16_000, 96_000
+
+_MOST_WINDOWS = 16
+_BLOCK_SECONDS = 60.0
+_MARGIN_SECONDS = 0.1
+"""Of sound around a block, so that resampling makes no edges in it."""
 
 
 def suitable_rate(rate: float) -> bool:
@@ -54,7 +64,7 @@ use the hand-made features for it.
         )
 
 
-def resample(samples: ArrayLike, rate: float) -> NDArray[np.float32]:
+def resample(samples: ArrayLike, rate: float, name: str = "The recording") -> NDArray[np.float32]:
     """Return sound at 48 kHz.
 
     Parameters
@@ -62,6 +72,8 @@ def resample(samples: ArrayLike, rate: float) -> NDArray[np.float32]:
     samples : (n,) float
     rate : float
         Samples per second, from 16 to 96 kHz.
+    name : str
+        See `check_rate`, which raises an error for other rates.
 
     Returns
     -------
@@ -72,7 +84,7 @@ def resample(samples: ArrayLike, rate: float) -> NDArray[np.float32]:
     >>> resample(np.zeros(8820), 44100).shape
     (9600,)
     """
-    check_rate(rate)
+    check_rate(rate, name)
     given = np.ascontiguousarray(samples, dtype=np.float32)
     if rate == RATE or not given.size:
         return given
@@ -135,3 +147,46 @@ def cut_windows(samples: ArrayLike, starts: ArrayLike) -> NDArray[np.float32]:
         offset = max(0, -start)
         window[offset : offset + len(inside)] = inside
     return windows
+
+
+def read_windows(
+    path: str | Path, starts: ArrayLike, start: float = 0.0, end: float = math.inf, channel: Channel = "mix"
+) -> Iterator[NDArray[np.float32]]:
+    """Yield windows of a recording, at most 16 at a time, so that memory does not depend on its length.
+
+    Parameters
+    ----------
+    path : path
+        A sound file of 16 to 96 kHz.
+    starts : (w,) float
+        Starts of the windows in seconds from the start of the recording; neighbours are read together if they ascend.
+    start, end : float
+        What lies outside of this part of the recording, such as a bag, is filled with zeros.
+    channel : int or "mix"
+
+    Yields
+    ------
+    windows : (16 or fewer, 144000) float32
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/dawn.wav", np.zeros(60 * 16000), 16000)
+    ...     [len(windows) for windows in read_windows(f"{folder}/dawn.wav", window_starts(60.0))]
+    [16, 4]
+    """
+    path, places = Path(path), np.asarray(starts, dtype=np.float64)
+    first = 0
+    while first < len(places):
+        last = first + 1
+        while last < min(len(places), first + _MOST_WINDOWS) and 0 <= places[last] - places[first] <= _BLOCK_SECONDS:
+            last += 1
+        group = places[first:last]
+        # Whole seconds are whole samples at every rate, before and after resampling.
+        begin = max(start, math.floor(group.min() - _MARGIN_SECONDS), 0.0)
+        stop = min(end, group.max() + SECONDS + _MARGIN_SECONDS)
+        samples, rate = read_audio(path, begin, max(0.0, stop - begin), channel)
+        yield cut_windows(resample(samples, rate, path.name), group - begin)
+        first = last

@@ -12,6 +12,7 @@ import pytest
 from miml_core.features.birdnet import files, network, run_frames, run_windows, score_embeddings
 from miml_core.features.birdnet.windows import RATE, WINDOW
 from tests.birdnet import needs_birdnet
+from tests.conftest import ROOT
 
 pytestmark = needs_birdnet
 
@@ -124,11 +125,14 @@ def test_threads_take_turns():
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by Linux")
 def test_one_thread_per_process_and_memory_that_does_not_grow():
     code = (
-        "import os, resource; from miml_core.features.birdnet import run_windows; import numpy as np;"
+        "import os; from benchmarks.peak_memory import peak_megabytes as used;"
+        "from miml_core.features.birdnet import run_windows; import numpy as np;"
         "windows = np.random.default_rng(0).normal(size=(4, 144000)).astype(np.float32); run_windows(windows);"
-        "used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024; before = used();"
-        "[run_windows(windows) for _ in range(15)]; print(len(os.listdir('/proc/self/task')), used() - before)"
+        "before = used(); [run_windows(windows) for _ in range(15)];"
+        "print(len(os.listdir('/proc/self/task')), used() - before)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=250)
-    threads, growth_mb = map(int, done.stdout.split())
-    assert threads == 1 and growth_mb < 20
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, timeout=250
+    )
+    threads, growth = map(float, done.stdout.split())
+    assert threads == 1 and growth < 20

@@ -2,9 +2,18 @@
 
 import numpy as np
 import pytest
+import soundfile
 
 from miml_core.errors import BagtagError
-from miml_core.features.birdnet import check_rate, cut_windows, resample, run_windows, suitable_rate, window_starts
+from miml_core.features.birdnet import (
+    check_rate,
+    cut_windows,
+    read_windows,
+    resample,
+    run_windows,
+    suitable_rate,
+    window_starts,
+)
 from miml_core.features.birdnet.windows import WINDOW
 from tests.birdnet import needs_birdnet
 
@@ -51,3 +60,29 @@ def test_a_clip_of_a_fifth_of_a_second_is_one_window():
     samples = resample(np.random.default_rng(0).normal(size=4410), 22050)
     embeddings, _ = run_windows(cut_windows(samples, window_starts(len(samples) / 48000)))
     assert embeddings.shape == (1, 1024) and np.isfinite(embeddings).all()
+
+
+@pytest.mark.parametrize("rate", [22050, 44100, 48000])
+def test_windows_of_a_file_are_those_of_its_sound(tmp_path, rate):
+    time = np.arange(150 * rate) / rate
+    sound = 0.3 * np.sin(2 * np.pi * 3000 * time) * np.sin(2 * np.pi * 0.3 * time)
+    soundfile.write(tmp_path / "long.wav", sound, rate, subtype="FLOAT")
+    starts = np.concatenate([[-1.0, 0.2], window_starts(150, 1.7)[1:], [20.25, 148.5]])
+    read = list(read_windows(tmp_path / "long.wav", starts))
+    assert max(len(some) for some in read) == 16
+    expected = cut_windows(resample(sound, rate), starts)
+    np.testing.assert_allclose(np.concatenate(read), expected, atol=2e-3)
+
+
+def test_windows_end_where_their_bag_ends(tmp_path):
+    soundfile.write(tmp_path / "ones.wav", np.full(20 * 48000, 0.5), 48000, subtype="FLOAT")
+    (windows,) = read_windows(tmp_path / "ones.wav", [4.0, 9.0], start=5.25, end=10.5)
+    filled = windows > 0.25
+    assert filled.sum(axis=1).tolist() == [int(1.75 * 48000), int(1.5 * 48000)]
+    assert filled[0, -1] and not filled[0, 0] and filled[1, 0] and not filled[1, -1]
+
+
+def test_the_file_is_named_in_the_refusal(tmp_path):
+    soundfile.write(tmp_path / "bat.wav", np.zeros(38400), 384000)
+    with pytest.raises(BagtagError, match=r"^bat\.wav has 384 kHz"):
+        list(read_windows(tmp_path / "bat.wav", [0.0]))
