@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from miml_core.features.birdnet.files import model_file
 from miml_core.features.birdnet.graph import Graph
 from miml_core.features.birdnet.interpreters import make_interpreter
-from miml_core.features.birdnet.mel_images import N_BANDS, N_COLUMNS, MelBand, normalized
+from miml_core.features.birdnet.mel_images import N_BANDS, N_COLUMNS, MelBand, normalize
 from miml_core.features.birdnet.windows import WINDOW
 
 N_EMBEDDING = 1024
@@ -144,8 +144,8 @@ class _Network:
         self._lock = threading.Lock()
 
     def images(self, window: NDArray[np.float32]) -> NDArray[np.float32]:
-        scaled = normalized(window)
-        return np.stack([band.image(scaled) for band in self._bands], axis=-1)
+        scaled, level = normalize(window)
+        return np.stack([band.image(scaled, level) for band in self._bands], axis=-1)
 
     def frames(self, image: NDArray[np.float32]) -> NDArray[np.float32]:
         with self._lock:

@@ -32,9 +32,21 @@ def songs(count: int = 6) -> np.ndarray:
     return windows
 
 
+def windows_of_all_kinds() -> np.ndarray:
+    """Songs, padded clips of 0.2 s and 1.5 s, silence, a constant, a click in very faint noise."""
+    padded = songs(3)
+    padded[0, 9600:] = 0
+    padded[1, 72000:] = 0
+    padded[2, :72000] = 0
+    faint = np.random.default_rng(1).normal(size=(1, WINDOW)) * 1e-4
+    faint[0, 70000] = 0.9
+    constants = np.repeat([[0.0], [0.25]], WINDOW, axis=1)
+    return np.concatenate([songs(), padded, constants, faint]).astype(np.float32)
+
+
 @pytest.fixture(scope="module")
 def whole() -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings and logits of `songs` by the whole file in LiteRT."""
+    """Embeddings and logits of all kinds of windows by the whole file in LiteRT."""
     from ai_edge_litert.interpreter import Interpreter
 
     with warnings.catch_warnings():
@@ -42,7 +54,7 @@ def whole() -> tuple[np.ndarray, np.ndarray]:
         bare = Interpreter(str(files.model_file()), num_threads=1, experimental_preserve_all_tensors=True)
     bare.allocate_tensors()
     embeddings, logits = [], []
-    for window in songs():
+    for window in windows_of_all_kinds():
         bare.set_tensor(0, window[None])
         bare.invoke()
         embeddings.append(bare.get_tensor(EMBEDDING)[0])
@@ -51,9 +63,9 @@ def whole() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_embeddings_and_logits_are_those_of_the_whole_file(whole):
-    embeddings, logits = run_windows(songs())
+    embeddings, logits = run_windows(windows_of_all_kinds())
     assert embeddings.dtype == logits.dtype == np.float32
-    assert embeddings.shape == (6, 1024) and logits.shape == (6, 6522)
+    assert embeddings.shape == (12, 1024) and logits.shape == (12, 6522)
     np.testing.assert_allclose(embeddings, whole[0], atol=5e-4)
     np.testing.assert_allclose(logits, whole[1], atol=5e-3)
     assert np.array_equal(logits.argmax(axis=1), whole[1].argmax(axis=1))
