@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,20 @@ UNKNOWN = -1
 
 BACKGROUND = -2
 """Label of a segment that a person labelled as none of the classes."""
+
+
+@dataclass(frozen=True)
+class FeatureGroup:
+    """Neighbouring columns of `BagSet.X` that come from one source, such as hand-made features or an embedding.
+
+    Attributes
+    ----------
+    name : str
+    n_columns : int
+    """
+
+    name: str
+    n_columns: int
 
 
 class BagSet:
@@ -40,6 +55,11 @@ class BagSet:
         Names of the bags in messages; "bag 7" if not given.
     allow_missing : bool
         Whether features may be NaN if they were not measured; only models with `handles_missing` accept such bags.
+    groups : sequence of FeatureGroup, optional
+        The groups of the columns of X, in order; one group if not given. Models may give each its own penalty.
+    pretrained : (d + 1, C) float, optional
+        Weights, and in the last row biases, of a linear classifier of these classes that was trained on other data;
+        NaN in the columns of classes it does not know. Models may start from it.
 
     Examples
     --------
@@ -65,6 +85,8 @@ class BagSet:
         names: Sequence[str] | None = None,
         *,
         allow_missing: bool = False,
+        groups: Sequence[FeatureGroup] | None = None,
+        pretrained: ArrayLike | None = None,
     ) -> None:
         self.allow_missing = allow_missing
         self.X: NDArray[np.float64] = np.ascontiguousarray(X, dtype=np.float64)
@@ -76,6 +98,13 @@ class BagSet:
             np.full(n_rows, UNKNOWN, dtype=np.int64) if labels is None else np.ascontiguousarray(labels, dtype=np.int64)
         )
         self.names: list[str] | None = None if names is None else [str(name) for name in names]
+        n_columns = self.X.shape[1] if self.X.ndim == 2 else 0
+        self.groups: tuple[FeatureGroup, ...] = (
+            (FeatureGroup("features", n_columns),) if groups is None else tuple(groups)
+        )
+        self.pretrained: NDArray[np.float64] | None = (
+            None if pretrained is None else np.ascontiguousarray(pretrained, dtype=np.float64)
+        )
         self._check()
 
     # contents
@@ -147,12 +176,14 @@ class BagSet:
             self.labels[rows],
             None if self.names is None else [self.names[bag] for bag in chosen],
             allow_missing=self.allow_missing,
+            groups=self.groups,
+            pretrained=self.pretrained,
         )
 
     def replace(
         self, *, X: ArrayLike | None = None, tags: ArrayLike | None = None, labels: ArrayLike | None = None
     ) -> BagSet:
-        """Return the same bags with other features, tags or labels.
+        """Return the same bags with other features (then without groups and pretrained weights), tags or labels.
 
         Examples
         --------
@@ -168,11 +199,13 @@ class BagSet:
             self.labels if labels is None else labels,
             self.names,
             allow_missing=self.allow_missing,
+            groups=self.groups if X is None else None,
+            pretrained=self.pretrained if X is None else None,
         )
 
     @classmethod
     def concatenate(cls, parts: Sequence[BagSet]) -> BagSet:
-        """Return one BagSet of all parts, which must have the same classes and number of features.
+        """Return one BagSet of all parts, which must have the same classes and the same groups of features.
 
         Examples
         --------
@@ -190,6 +223,8 @@ class BagSet:
                 raise BagtagError(
                     f"Bag sets with {first.X.shape[1]} and {part.X.shape[1]} features cannot be concatenated."
                 )
+            if part.groups != first.groups or not _same(part.pretrained, first.pretrained):
+                raise BagtagError("Bag sets with different feature groups or pretrained weights do not concatenate.")
         names = None
         if any(part.names is not None for part in parts):
             names = [part.names[i] if part.names else "" for part in parts for i in range(part.n_bags)]
@@ -201,6 +236,8 @@ class BagSet:
             np.concatenate([part.labels for part in parts]),
             names,
             allow_missing=any(part.allow_missing for part in parts),
+            groups=first.groups,
+            pretrained=first.pretrained,
         )
 
     def split(
@@ -284,6 +321,13 @@ class BagSet:
             raise BagtagError(f"There must be one label per segment, {self.n_segments}, not {self.labels.shape}.")
         if self.names is not None and len(self.names) != self.n_bags:
             raise BagtagError(f"There must be one name per bag, {self.n_bags}, not {len(self.names)}.")
+        if sum(group.n_columns for group in self.groups) != self.X.shape[1]:
+            raise BagtagError(f"The feature groups do not add up to the {self.X.shape[1]} columns of the features.")
+        if self.pretrained is not None and self.pretrained.shape != (self.X.shape[1] + 1, self.n_classes):
+            raise BagtagError(
+                f"Pretrained weights must be features and bias by classes, {(self.X.shape[1] + 1, self.n_classes)}, "
+                f"not {self.pretrained.shape}."
+            )
         sizes = np.diff(self.offsets)
         if (sizes <= 0).any():
             raise BagtagError(f"{self.name(int(np.argmax(sizes <= 0)))} has no segments; leave it out.")
@@ -321,3 +365,9 @@ class BagSet:
     def _where(self, row: int) -> str:
         bag = int(np.searchsorted(self.offsets, row, side="right") - 1)
         return f"{row - self.offsets[bag]} of {self.name(bag)}"
+
+
+def _same(first: NDArray[np.float64] | None, second: NDArray[np.float64] | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first, second, equal_nan=True)

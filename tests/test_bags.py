@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from miml_core import BACKGROUND, UNKNOWN, BagSet, BagtagError
+from miml_core.bags import FeatureGroup
 
 
 def make(**changes):
@@ -141,3 +142,23 @@ def test_the_real_files(data_dir):
     assert (birds.n_bags, birds.n_segments, birds.X.shape[1], birds.n_classes) == (257, 2062, 38, 19)
     hja = BagSet.from_npz(data_dir / "miml" / "hja_birdsong.npz")
     assert (hja.n_bags, hja.n_segments, hja.n_classes) == (548, 10232, 13)
+
+
+def test_groups_and_pretrained_weights_stay_with_the_bags() -> None:
+    groups = [FeatureGroup("hand-made", 1), FeatureGroup("embedding", 2)]
+    pretrained = [[0.0, 0.0], [1.0, np.nan], [2.0, np.nan], [3.0, np.nan]]
+    X = np.arange(9.0).reshape(3, 3)
+    bags = BagSet(X, [0, 2, 3], [[1, 1], [0, 1]], ["wren", "robin"], groups=groups, pretrained=pretrained)
+    whole = BagSet.concatenate([bags[[1]], bags.replace(tags=-bags.tags)])
+    assert whole.groups == tuple(groups)
+    assert whole.pretrained is not None
+    np.testing.assert_array_equal(whole.pretrained, pretrained)
+    other = bags.replace(X=X[:, :2])
+    assert other.groups == (FeatureGroup("features", 2),)
+    assert other.pretrained is None
+    with pytest.raises(BagtagError, match="feature groups"):
+        BagSet.concatenate([bags, bags.replace(X=X)])
+    with pytest.raises(BagtagError, match="add up to the 3 columns"):
+        BagSet(X, [0, 2, 3], bags.tags, bags.classes, groups=groups[:1])
+    with pytest.raises(BagtagError, match=r"\(4, 2\), not \(3, 2\)"):
+        BagSet(X, [0, 2, 3], bags.tags, bags.classes, pretrained=pretrained[:3])

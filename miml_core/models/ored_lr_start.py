@@ -54,7 +54,15 @@ def informative_bags(bags: BagSet, *, background: bool, prune: float) -> BagSet:
     chosen = np.sort(order[: max(1, round((1 - prune) * len(order)))])
     keep &= np.isin(bags.bag_of, chosen)
     offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
-    return BagSet(bags.X[keep], offsets, bags.tags[chosen], bags.classes, bags.labels[keep])
+    return BagSet(
+        bags.X[keep],
+        offsets,
+        bags.tags[chosen],
+        bags.classes,
+        bags.labels[keep],
+        groups=bags.groups,
+        pretrained=bags.pretrained,
+    )
 
 
 def find_start(
