@@ -47,6 +47,7 @@ class GPProbit(Model):
     Parameters
     ----------
     kernel : "exponential" or "gaussian"
+        Covariance of two segments at distance r: exp(-r / length_scale), or exp(-r² / (2 length_scale²)).
     length_scale : number or "auto"
         "auto" is the paper's heuristic, the square root of the number of (standardised) features.
     n_inducing : int

@@ -37,6 +37,8 @@ class MIMM(Model):
     Parameters
     ----------
     components : "gaussian-diag", "gaussian-full", "bernoulli", "multinomial" or "markov"
+        Family of the densities: for numbers (independent, or correlated), for features that are 0 or 1, for categories,
+        and for sequences of states.
     n_components : int
         Number of components per class; the paper has one.
     pca : int, optional

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +83,26 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
     yield start
     for server in started:
         server.kill()
+
+
+@pytest.fixture(scope="module")
+def window(chromium: Any) -> Iterator[Any]:
+    """One browser window per module, so that Streamlit's own files are fetched once; a busy machine gets a minute."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    context.set_default_timeout(60_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(window: Any) -> Iterator[Any]:
+    """A new tab in which no script may fail."""
+    page = window.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    page.close()
+    assert problems == []
 
 
 @pytest.fixture(scope="session")

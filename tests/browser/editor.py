@@ -38,10 +38,10 @@ class Editor:
     def state(self) -> dict[str, Any]:
         return self.ask(_STATE)
 
-    def wait(self, condition: str, timeout: float = 20.0) -> dict[str, Any]:
-        """Wait until a condition on the state `s` holds; returns that state."""
+    def wait(self, condition: str) -> dict[str, Any]:
+        """Wait until a condition on the state `s` holds; return that state."""
         script = f"(() => {{ const s = ({_STATE})({EDITOR}); return s && ({condition}) && s; }})()"
-        return self.page.wait_for_function(script, timeout=1000 * timeout).json_value()
+        return self.page.wait_for_function(script).json_value()
 
     def saved(self) -> dict[str, Any]:
         return self.wait("s.state === 'saved'")

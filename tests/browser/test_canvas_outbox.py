@@ -31,20 +31,6 @@ def stored(folder):
         yield project
 
 
-@pytest.fixture(scope="module")
-def window(chromium):
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(window):
-    page = window.new_page()
-    yield page
-    page.close()
-
-
 def newest_sentences(project: Project, bag: int, n: int) -> list[str]:
     """The latest corrections of a bag in words, the oldest first."""
     entries = [entry for entry in project.edits.history(bag_id=bag, limit=500) if entry.act == "correct"]
@@ -82,7 +68,7 @@ def test_sixty_quick_edits_on_a_slow_page_are_stored_in_order(page, server, stor
     before = n_corrections(stored, 1)
     pressed = keys(60, 1)
     editor.press(*pressed)
-    editor.wait("s.state === 'saved' && s.stored === 60", timeout=30)
+    editor.wait("s.state === 'saved' && s.stored === 60")
     assert n_corrections(stored, 1) == before + 60
     assert_in_order(stored, 1, pressed)
 
@@ -97,7 +83,7 @@ def test_a_reload_in_the_middle_loses_and_doubles_nothing(page, server, stored):
     assert editor.state["unsent"] == 20
     page.unroute("**/edits")
     page.reload()
-    editor.wait("s.state === 'saved' && s.unsent === 0", timeout=30)
+    editor.wait("s.state === 'saved' && s.unsent === 0")
     assert n_corrections(stored, 2) == before + 20
     assert_in_order(stored, 2, pressed)
     page.reload()
@@ -141,7 +127,7 @@ def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page
     assert state["unsent"] >= 15
     assert "unsent" in editor.text(".saved")
     server.start()
-    editor.wait("s.state === 'saved' && s.stored === 30", timeout=60)
+    editor.wait("s.state === 'saved' && s.stored === 30")
     assert n_corrections(stored, 2) == before + 30
     assert_in_order(stored, 2, pressed)
 
@@ -174,8 +160,10 @@ def test_a_response_older_than_the_last_edit_does_not_take_it_off_the_screen(pag
 
 
 def test_two_tabs_see_each_others_work(window, server, stored):
-    one, two = window.new_page(), window.new_page()
-    first, second = Editor.open(one, server.url, bag=1), Editor.open(two, server.url, bag=1)
+    one = window.new_page()
+    first = Editor.open(one, server.url, bag=1)
+    two = window.new_page()
+    second = Editor.open(two, server.url, bag=1)
     segment = stored.segments.list(1)[-1].id
     one.bring_to_front()
     first.click(segment)
@@ -183,19 +171,19 @@ def test_two_tabs_see_each_others_work(window, server, stored):
     first.saved()
     two.bring_to_front()
     wanted = stored.segments.get(segment).label
-    second.wait(f"s.labels[{segment}] === {wanted}", timeout=8)
+    second.wait(f"s.labels[{segment}] === {wanted}")
     second.click(segment)
     second.press("5")
     second.saved()
     one.bring_to_front()
-    first.wait(f"s.labels[{segment}] === {stored.classes.list()[4].id}", timeout=8)
+    first.wait(f"s.labels[{segment}] === {stored.classes.list()[4].id}")
     one.close()
     two.close()
 
 
 def wait_for(editor: Editor, condition: str) -> None:
     """Wait until a condition on the editor `b` holds."""
-    editor.page.wait_for_function(f"(() => {{ const b = {EDITOR}; return {condition}; }})()", timeout=40_000)
+    editor.page.wait_for_function(f"(() => {{ const b = {EDITOR}; return {condition}; }})()")
 
 
 def fail_at(route, number: int, status: int | None) -> None:
@@ -269,7 +257,7 @@ def test_edits_wait_with_the_servers_sentence_while_it_cannot_write(page, server
         page.wait_for_timeout(100)
     assert editor.state["unsent"] == 2 and editor.ask("b => b.outbox.aside.length") == 0
     page.unroute("**/edits")
-    editor.wait("s.state === 'saved' && s.stored === 2", timeout=40)
+    editor.wait("s.state === 'saved' && s.stored === 2")
     assert editor.ask("b => b.outboxPanel.node.hidden")
     assert n_corrections(stored, 1) == before + 2
 
@@ -284,7 +272,7 @@ def test_full_storage_is_reported_and_the_edits_still_go(page, server, stored):
     wait_for(editor, "!b.outboxPanel.node.hidden")
     assert "keep this page open" in editor.text(".outbox")
     page.unroute("**/edits")
-    editor.wait("s.state === 'saved' && s.stored === 2", timeout=40)
+    editor.wait("s.state === 'saved' && s.stored === 2")
     assert n_corrections(stored, 1) == before + 2 and editor.ask("b => b.outboxPanel.node.hidden")
 
 

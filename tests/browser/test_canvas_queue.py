@@ -27,17 +27,6 @@ def server(start_server, projects):
     return start_server("tests/browser/canvas_app.py", CANVAS_PROJECTS=str(projects))
 
 
-@pytest.fixture
-def page(chromium):
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    yield page
-    context.close()
-    assert problems == []
-
-
 def panel(page: Any, text: str) -> None:
     page.locator(".bagtag .side", has_text=re.compile(text)).wait_for()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +26,6 @@ def home(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def server(start_server, home):
     return start_server("app.py", BAGTAG_HOME=str(home / "home"), BAGTAG_ROOTS=str(home))
-
-
-@pytest.fixture
-def page(chromium) -> Iterator[Any]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    yield page
-    context.close()
-    assert problems == []
 
 
 def go(page: Any, name: str) -> None:
@@ -63,7 +50,7 @@ def idle(project: Project) -> bool:
 def canvas(page: Any, mode: str) -> Editor:
     """The canvas of the page just come to: that of the page before may still be there."""
     editor = Editor(page)
-    editor.wait(f"s.image && s.mode === '{mode}'", timeout=60)
+    editor.wait(f"s.image && s.mode === '{mode}'")
     return editor
 
 

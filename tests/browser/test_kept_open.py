@@ -6,16 +6,22 @@ that is not committed yet are on the screen.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from miml_core.project import Project
+from miml_core.project.jobs import launch
+from miml_core.project.jobs import queue as job_queue
+from miml_core.project.jobs.context import JobContext
 from tests.browser.projects import sound_project
-from tests.browser.test_pages import LONG_TRAINING, go, open_in
+from tests.browser.test_pages import go, open_in
 
 pytestmark = pytest.mark.browser
 
@@ -34,12 +40,12 @@ def server(start_server, home):
 
 
 @pytest.fixture(scope="module")
-def page(chromium, server, home) -> Iterator[Any]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    tab = context.new_page()
+def page(window, server, home) -> Any:
+    tab = window.new_page()
+    tab.polls = Polls(tab)
+    tab.set_viewport_size({"width": 1280, "height": 900})
     open_in(tab, server, home)
-    yield tab
-    context.close()
+    return tab
 
 
 @pytest.fixture(scope="module")
@@ -49,37 +55,67 @@ def project(page, home) -> Iterator[Project]:
         yield project
 
 
+class Polls:
+    """The parts of a page that poll, and those that have run since `restart`, read from the messages to the browser."""
+
+    def __init__(self, page: Any) -> None:
+        self.polling: set[str] = set()
+        self.ran: set[str] = set()
+        self._running: list[str] = []
+        page.on("websocket", lambda socket: socket.on("framereceived", self._received))
+
+    def _received(self, content: bytes | str) -> None:
+        message = ForwardMsg.FromString(content) if isinstance(content, bytes) else ForwardMsg()
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._running = list(message.metadata.run.fragment_ids)
+            if not self._running:  # the whole page: its parts are announced again
+                self.polling.clear()
+        elif kind == "auto_rerun":
+            self.polling.add(message.auto_rerun.fragment_id)
+        elif kind == "script_finished":
+            self.ran.update(self._running)
+
+    def restart(self) -> None:
+        """Count only runs that begin from now on."""
+        self.ran.clear()
+        self._running = []
+
+
+@contextmanager
+def training(project: Project) -> Iterator[JobContext]:
+    """A training whose worker is this process, which reports steps and ends when the test wants it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, "start_worker", lambda folder, job_id: os.getpid())
+        job = project.jobs.start("train", {})
+    with project.store.write() as connection:
+        assert job_queue.begin(connection, job.id, os.getpid())
+    try:
+        yield JobContext(project.store, job.id)
+    finally:
+        with project.store.write() as connection:
+            job_queue.finish(connection, job.id, "done", "done")
+
+
 def disturb(page: Any, project: Project) -> None:
     """Have a job begin, go on and end, and edit the project, and wait until the page shows each of it."""
     name = f"Species {time.monotonic_ns()}"
-    job = project.jobs.start("train", LONG_TRAINING)
-    strip = page.locator(f".st-key-job-{job.id}")
-    strip.wait_for()
-    text = strip.inner_text()
-    page.wait_for_function(
-        "([selector, text]) => document.querySelector(selector).innerText !== text", arg=[f".st-key-job-{job.id}", text]
-    )
-    first = project.bags.ids()[0]
-    project.edits.tag(first, project.edits.add_class(name).id)
-    project.edits.set_note(project.bags.ids()[-1], name)
-    project.jobs.cancel(job.id)
+    with training(project) as context:
+        strip = page.locator(f".st-key-job-{context.job_id}")
+        strip.wait_for()
+        context.report(37, 100, "training")
+        context.flush()
+        strip.get_by_text("37").wait_for()
+        project.edits.tag(project.bags.ids()[0], project.edits.add_class(name).id)
+        project.edits.set_note(project.bags.ids()[-1], name)
     strip.wait_for(state="detached")
-    _wait_for_polls(page)
-
-
-def _wait_for_polls(page: Any) -> None:
-    """Wait for more runs than the parts of a page that poll can make before each of them has run."""
-    page.evaluate(
-        """() => new Promise(resolve => {
-          const app = document.querySelector("[data-testid=stApp]");
-          let runs = 0;
-          const seen = new MutationObserver(() => {
-            runs += app.dataset.testScriptState === "running";
-            if (runs >= 8) { seen.disconnect(); resolve(); }
-          });
-          seen.observe(app, {attributes: true, attributeFilter: ["data-test-script-state"]});
-        })"""
-    )
+    polls: Polls = page.polls
+    polls.restart()
+    until = time.monotonic() + 60
+    while not polls.polling <= polls.ran:
+        assert time.monotonic() < until, f"{polls.polling - polls.ran} did not run"
+        page.wait_for_timeout(20)
+    assert polls.polling, "the strip of jobs polls on every page"
 
 
 def combobox(page: Any, label: str) -> Any:

@@ -34,24 +34,13 @@ def stored(folder):
         yield project
 
 
-@pytest.fixture
-def page(chromium):
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    yield page
-    context.close()
-    assert problems == []
-
-
 def settled(editor: Editor, condition: str = "true") -> dict:
     """Wait until the tiles in view are here, what is in view is loaded, and a condition on `l` holds."""
     end = f"Math.min(l.window.u1, {MINUTES * 60})"
     loaded = f"l.range.from <= l.window.u0 + 1e-3 && l.range.to >= {end} - 1e-3"
     found = f"{COMPLETE} && {loaded} && ({condition}) && l"
     script = f"(() => {{ const l = ({LOADED})({ROOT}.editor); return {found}; }})()"
-    return editor.page.wait_for_function(script, timeout=20_000).json_value()
+    return editor.page.wait_for_function(script).json_value()
 
 
 def test_a_long_bag_opens_in_part_and_is_paged_to_its_end(page, server):
@@ -142,7 +131,7 @@ def test_drawing_far_into_a_recording_and_news_of_others(page, server, stored):
     assert counted["range"]["detail"] == "outlines"
     other = next(one for one in stored.segments.list(1, outlines=False) if end - 15 < one.left < end - 10)
     stored.edits.set_label(other.id, 2)
-    editor.wait(f"s.labels[{other.id}] === 2", timeout=8)
+    editor.wait(f"s.labels[{other.id}] === 2")
     assert editor.state["selected"] == [drawn.id]
     editor.press("x")
     editor.saved()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -238,24 +239,44 @@ def test_ctrl_c_while_modules_are_loaded(name: str, project: Path) -> None:
         assert out in done.stdout and done.stderr == err
 
 
+HELD_WORKER = """
+import os, sys, time
+class Hold:
+    def find_spec(self, name, path=None, target=None):
+        if name == "miml_core.project.jobs.tasks.importing":
+            open(os.environ["WORKER_HELD"], "w").close()
+            while os.path.exists(os.environ["WORKER_HELD"]):
+                time.sleep(0.01)
+sys.meta_path.insert(0, Hold())
+"""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_ctrl_c_while_a_job_runs_stops_it(project: Path, tmp_path: Path) -> None:
-    fifo = tmp_path / "recordings"
-    fifo.mkdir()
-    for number in range(400):
-        (fifo / f"{number}.wav").write_bytes(b"RIFF, but not really")
-    program = subprocess.Popen([*PROGRAM, "import", project, fifo, "--json"], cwd=ROOT, stdout=-1, stderr=-1)
+    recordings, hold, held = tmp_path / "recordings", tmp_path / "hold", tmp_path / "held"
+    environment = {"PYTHONPATH": str(hold), "WORKER_HELD": str(held)}
+    for folder in (recordings, hold):
+        folder.mkdir()
+    (recordings / "1.wav").write_bytes(b"RIFF, but not really")
+    (hold / "sitecustomize.py").write_text(HELD_WORKER)
+    words = [*PROGRAM, "import", project, recordings, "--json"]
+    program = subprocess.Popen(words, cwd=ROOT, env={**os.environ, **environment}, stdout=-1, stderr=-1)
     with Project.open(project) as opened:
-        until = time.monotonic() + 60
-        while not opened.jobs.list() and program.poll() is None:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(held.exists)
+        (job,) = opened.jobs.list()
         program.send_signal(signal.SIGINT)
+        wait_until(lambda: opened.jobs.get(job.id).cancelling)
+        held.unlink()
         out, err = program.communicate(timeout=60)
-        assert err == b""
-        assert program.returncode in (130, 1), "it may have ended just before"
-        assert read_json(out.decode())["kind"] in ("stopped", "job_failed")
+        assert (program.returncode, read_json(out.decode())["kind"], err) == (130, "stopped", b"")
         assert not opened.jobs.list(active=True)
+
+
+def wait_until(condition: Callable[[], Any]) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def call_as_nobody(command: str, folder: str, result: processes.Connection) -> None:

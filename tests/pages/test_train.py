@@ -66,9 +66,10 @@ def test_runs_are_listed_with_the_one_that_is_shown(project, show):
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_has_a_sentence_and_controls(name):
-    assert len(model_descriptions.description(name)) > 20
-    assert model_descriptions.title(name)
-    assert parameters(MODELS[name]) is not None
+    assert model_descriptions.title(name)[0].isupper() and model_descriptions.description(name).endswith(".")
+    for one in parameters(MODELS[name]):
+        assert one.doc, f"{one.name} is documented"
+        assert one.default in one.choices or one.default is None or not one.choices, one.name
 
 
 class Example:

@@ -35,7 +35,7 @@ class Predicted:
 def test_bags_wait_in_one_queue_each_once(monkeypatch, caplog):
     monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
     project = Predicted()
-    monkeypatch.setattr("miml_core.project.learning.predicting.predict_bag", project.runs.predict_bag)
+    monkeypatch.setattr("miml_core.project.learning.predicting.predict_bag", project.predict_bag)
     repredict.predict_soon(project, 1)
     assert project.begun.wait(60)
     n_threads = threading.active_count()
@@ -45,6 +45,7 @@ def test_bags_wait_in_one_queue_each_once(monkeypatch, caplog):
     project.go_on.set()
     assert project.all_done.wait(60)
     assert sorted(project.bags) == [1, 2, 3, 9]
+    assert [record.message for record in caplog.records] == ["Bag 3 could not be predicted again"]
 
 
 @pytest.fixture
