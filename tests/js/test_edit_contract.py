@@ -76,8 +76,9 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
     number = 0
     for _ in range(N_SEQUENCES):
         before = project.edits.history(limit=1)[0].id
+        returned = described(project, project.bags.get(1), "")
         for _ in range(N_EDITS):
-            before_it = described(project, project.bags.get(1), "")
+            before_it = returned
             number += 1
             act = random_edit(rng, [each["id"] for each in before_it["segments"]])
             annotator = rng.choice(["Ann", "Bo"])

@@ -27,9 +27,16 @@ _CONTEXT.set_forkserver_preload(
 
 
 def start(target: Callable[..., None], *arguments: Any) -> multiprocessing.process.BaseProcess:
-    process = _CONTEXT.Process(target=target, args=arguments, daemon=True)
+    """Start a process that calls `target` in the environment of this one as it is now."""
+    process = _CONTEXT.Process(target=_run, args=(dict(os.environ), target, *arguments), daemon=True)
     process.start()
     return process
+
+
+def _run(environment: dict[str, str], target: Callable[..., None], *arguments: Any) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    target(*arguments)
 
 
 def pipe() -> tuple[Connection, Connection]:

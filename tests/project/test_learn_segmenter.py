@@ -16,6 +16,8 @@ from miml_core.project.records import Segment
 from tests.project.conftest import add_bags, ring
 from tests.project.sounds import write_recordings
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture(autouse=True)
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:

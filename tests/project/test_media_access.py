@@ -20,6 +20,8 @@ from miml_core.project.media import access as media_access
 from tests.project.sounds import write_recordings
 from tests.project.test_media_changes import InProcess
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

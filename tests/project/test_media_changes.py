@@ -18,6 +18,8 @@ from miml_core.project.media import state as media_state
 from miml_core.project.queries import features as feature_blocks
 from tests.project.sounds import RATE, write_recordings
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture
 def recordings(tmp_path: Path) -> Path:

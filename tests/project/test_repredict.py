@@ -11,6 +11,8 @@ from miml_core.project import Project
 from miml_core.project.jobs import repredict
 from tests.project.conftest import add_bags
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 class Predicted:
     """A stand-in that records which bags were predicted, and can be held at the first."""

@@ -13,6 +13,8 @@ from miml_core.models.parameters import make_model
 from miml_core.project import Project
 from miml_core.project.jobs.context import JobContext
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture
 def context(project: Project, monkeypatch: pytest.MonkeyPatch) -> JobContext:
