@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
 from miml_core.features.acoustic import FeatureSet, sound_feature_names, sound_features
-from miml_core.features.embeddings import PictureClip, SoundClip, embed, find_embedding
+from miml_core.features.embeddings import ArrayCache, PictureClip, SoundClip, embed, find_embedding
 from miml_core.features.visual import picture_feature_names, picture_features
 from miml_core.media.audio import Channel
 from miml_core.media.grid import Grid
@@ -29,6 +29,9 @@ from miml_core.segments.visual import PictureSegmentSettings, find_picture_segme
 
 _SEGMENTS_MADE, _FEATURES_MADE = 1, 1
 """Versions, part of the keys; increased if the same settings give other segments, or other features, than before."""
+
+ClipCaches = Callable[[int, int], ArrayCache]
+"""Given the first sample of a clip in its file and their number, returns where an embedding may keep an array of it."""
 
 
 @dataclass(frozen=True)
@@ -152,11 +155,13 @@ class Instances:
     names: list[str]
 
 
-def sound_instances(path: str | Path, start: float, end: float, settings: InstanceSettings) -> Instances:
+def sound_instances(
+    path: str | Path, start: float, end: float, settings: InstanceSettings, caches: ClipCaches | None = None
+) -> Instances:
     """Return the segments and features of one window, `start` to `end` in seconds, of a sound file.
 
     A long window is processed in blocks, so that memory does not grow with its length; a call across the edge of a
-    block becomes two segments.
+    block becomes two segments. With `caches` an embedding finds again what it has computed of a block.
 
     Examples
     --------
@@ -175,7 +180,7 @@ def sound_instances(path: str | Path, start: float, end: float, settings: Instan
     rows = [np.empty((0, len(_sound_names(settings))))]
     for block in sound.blocks():
         found = find_segments(block.spectrogram, settings)
-        rows.append(_describe_sound(block, found, settings))
+        rows.append(_describe_sound(block, found, settings, caches))
         regions += [Region(region.top, region.left + block.left, region.mask) for region in found]
     return Instances(sound.grid, regions, np.concatenate(rows), _sound_names(settings))
 
@@ -195,7 +200,13 @@ def _segmenter(path: Path, changed: int) -> LearnedSegmenter:
 
 
 def describe_regions(
-    path: str | Path, start: float, end: float, grid: Grid, regions: Sequence[Region], settings: InstanceSettings
+    path: str | Path,
+    start: float,
+    end: float,
+    grid: Grid,
+    regions: Sequence[Region],
+    settings: InstanceSettings,
+    caches: ClipCaches | None = None,
 ) -> NDArray[np.float64]:
     """Return the (n, d) features of given regions of a window of a sound file.
 
@@ -209,6 +220,8 @@ def describe_regions(
     regions : sequence of n Region
         Regions that were drawn, edited, or found with other settings.
     settings : InstanceSettings
+    caches : callable, optional
+        See `sound_instances`.
     """
     sound = SoundWindow.of(path, start, end, settings.spectrogram, settings.channel)
     if sound.grid != grid:
@@ -218,7 +231,7 @@ def describe_regions(
     for number in np.unique(owners):
         block = sound.block(int(number))
         mine = [int(i) for i in np.flatnonzero(owners == number)]
-        X[mine] = _describe_sound(block, [_part_in(block, regions[i]) for i in mine], settings)
+        X[mine] = _describe_sound(block, [_part_in(block, regions[i]) for i in mine], settings, caches)
     return X
 
 
@@ -271,11 +284,14 @@ def _sound_names(settings: InstanceSettings) -> list[str]:
     return names if settings.embedding is None else [*names, *find_embedding(settings.embedding, "sound").names]
 
 
-def _describe_sound(block: SoundBlock, regions: Sequence[Region], settings: InstanceSettings) -> NDArray[np.float64]:
+def _describe_sound(
+    block: SoundBlock, regions: Sequence[Region], settings: InstanceSettings, caches: ClipCaches | None
+) -> NDArray[np.float64]:
     X = sound_features(block.spectrogram, regions, settings.feature_set)
     if settings.embedding is None:
         return X
-    clip = SoundClip(block.samples, block.spectrogram.rate, block.spectrogram, regions)
+    cache = None if caches is None else caches(block.first, len(block.samples))
+    clip = SoundClip(block.samples, block.spectrogram.rate, block.spectrogram, regions, cache)
     return np.concatenate([X, embed(settings.embedding, clip)], axis=1)
 
 

@@ -1,16 +1,17 @@
 """Embeddings: features from a neural network or any other function, in addition to the built-in ones.
 
-An embedding is a function of a clip and its segments that returns one row of numbers per segment. It is Python code of
-the user, so Bagtag takes it from two sources only: a call of `register_embedding` in a script, or an installed package
-that declares it under the entry point group `bagtag.embeddings`. Projects and the command line refer to it by name; a
-name is looked up among these, and is never run. CONTRIBUTING.md has a complete example.
+An embedding is a function of a clip and its segments that returns one row of numbers per segment. "birdnet-2.4" is
+known where BirdNET is installed. Others are Python code of the user, so Bagtag takes them from two sources only: a call
+of `register_embedding` in a script, or an installed package that declares it under the entry point group
+`bagtag.embeddings`. Projects and the command line refer to an embedding by name; a name is looked up among these, and
+is never run. CONTRIBUTING.md has a complete example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,20 @@ from miml_core.segments.regions import Region
 GROUP = "bagtag.embeddings"
 """Entry point group under which installed packages declare embeddings."""
 
+BIRDNET = "birdnet-2.4"
+"""Name of the built-in embedding of sounds, see `birdnet/embedding.py`."""
+
 _KINDS = {"sound": "sound", "picture": "pictures"}
+
+
+class ArrayCache(Protocol):
+    """Where an embedding may keep one array that it computed from the samples of a clip, whatever its segments."""
+
+    def read(self, shape: tuple[int, int]) -> NDArray[np.float16] | None:
+        """Return the array that was kept; None if there is none of this shape."""
+
+    def write(self, values: NDArray[np.float16]) -> None:
+        """Keep an array; it may get lost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +53,15 @@ class SoundClip:
         The x axis of its grid is seconds from the start of the recording.
     regions : sequence of Region
         The segments, on the spectrogram's grid.
+    cache : ArrayCache, optional
+        For what takes long and does not depend on the segments.
     """
 
     samples: NDArray[np.float32]
     rate: int
     spectrogram: Spectrogram
     regions: Sequence[Region]
+    cache: ArrayCache | None = None
 
     @property
     def boxes(self) -> NDArray[np.float64]:
@@ -77,6 +94,15 @@ class Embedding:
     describe : callable
         Returns (n, d) features of the n segments of a clip. It is called for clips with at least one segment, in
         several processes at once; load a network on the first call.
+    class_weights : callable, optional
+        For an embedding of a network that was trained on species: given the C names and scientific names (which may be
+        empty) of classes, returns the (d + 1, C) weights, in the last row the bias, of a linear classifier on its
+        columns; NaN in the columns of classes it does not know.
+    not_described : callable, optional
+        Given the name of a recording and its sample rate, returns why it cannot be described, as a sentence, or an
+        empty text. `describe` is not called for such recordings; their columns are zeros.
+    licence : str
+        Licence of the network, shown with exports.
 
     Examples
     --------
@@ -90,6 +116,9 @@ class Embedding:
     kind: Literal["sound", "picture"]
     names: tuple[str, ...]
     describe: Callable[[Any], NDArray[np.floating[Any]]]
+    class_weights: Callable[[Sequence[str], Sequence[str]], NDArray[np.floating[Any]]] | None = None
+    not_described: Callable[[str, float], str] | None = None
+    licence: str = ""
 
 
 _registered: dict[str, Embedding] = {}
@@ -110,12 +139,14 @@ def find_embedding(name: str, kind: str) -> Embedding:
     Raises
     ------
     BagtagError
-        There is none of that name, or it is of another kind of media.
+        There is none of that name, it is of another kind of media, or it is BirdNET, which is not installed.
     """
+    if name not in _registered and name == BIRDNET:
+        _register_birdnet()
     if name not in _registered:
         _register_installed(name)
     if name not in _registered:
-        known = sorted({*_registered, *(entry.name for entry in _installed())})
+        known = known_embeddings()
         raise BagtagError(
             f"There is no embedding {name!r}; "
             + (f"there are {', '.join(known)}." if known else "none is registered or installed.")
@@ -124,6 +155,21 @@ def find_embedding(name: str, kind: str) -> Embedding:
     if found.kind != kind:
         raise BagtagError(f"The embedding {name!r} is for {_KINDS[found.kind]}, not for {_KINDS[kind]}.")
     return found
+
+
+def known_embeddings() -> list[str]:
+    """Return the names of all embeddings, of both kinds of media, that are built in, registered or installed.
+
+    Examples
+    --------
+    >>> register_embedding(Embedding("ones", "sound", ("one",), lambda clip: np.ones((len(clip.regions), 1))))
+    >>> "ones" in known_embeddings()
+    True
+    """
+    from miml_core.features.birdnet.files import birdnet_status
+
+    built_in = [BIRDNET] if birdnet_status().installed else []
+    return sorted({*built_in, *_registered, *(entry.name for entry in _installed())})
 
 
 def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:
@@ -138,8 +184,12 @@ def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:
     wanted = (len(clip.regions), len(embedding.names))
     if not clip.regions:
         return np.empty(wanted)
+    if isinstance(clip, SoundClip) and embedding.not_described and embedding.not_described("", clip.rate):
+        return np.zeros(wanted)
     try:
         X = np.asarray(embedding.describe(clip), dtype=np.float64)
+    except BagtagError:
+        raise
     except Exception as error:  # code of the user may raise anything
         raise BagtagError(f"The embedding {name!r} failed ({type(error).__name__}: {error}).") from error
     if X.shape != wanted:
@@ -156,6 +206,17 @@ def _installed() -> list[Any]:
     from importlib.metadata import entry_points
 
     return list(entry_points(group=GROUP))
+
+
+def _register_birdnet() -> None:
+    from miml_core.features.birdnet.files import birdnet_status
+
+    status = birdnet_status()
+    if not status.installed:
+        raise BagtagError(status.reason)
+    from miml_core.features.birdnet.embedding import BIRDNET as found
+
+    register_embedding(found)
 
 
 def _register_installed(name: str) -> None:

@@ -24,11 +24,22 @@ BLOCK_SECONDS = 60.0
 
 @dataclass(frozen=True, eq=False)
 class SoundBlock:
-    """Samples and spectrogram of a piece of a window; `left` is its first column on the window's grid."""
+    """Samples and spectrogram of a piece of a window.
+
+    Attributes
+    ----------
+    samples : (n,) float32
+    spectrogram : Spectrogram
+    left : int
+        Its first column on the window's grid.
+    first : int
+        Its first sample in the file.
+    """
 
     samples: NDArray[np.float32]
     spectrogram: Spectrogram
     left: int
+    first: int
 
 
 @dataclass(frozen=True)
@@ -83,4 +94,4 @@ class SoundWindow:
         count = min(self.block_columns * hop, self.first + self.count - first)
         samples, rate = read_audio(self.path, first / self.rate, count / self.rate, self.channel)
         start = self.grid.left + left * hop / rate
-        return SoundBlock(samples, make_spectrogram(samples, rate, self.settings, start), left)
+        return SoundBlock(samples, make_spectrogram(samples, rate, self.settings, start), left, first)

@@ -124,7 +124,7 @@ def test_names_kinds_and_columns_are_checked():
     register_embedding(Embedding("odd", "sound", ("one",), lambda clip: None))
     with pytest.raises(BagtagError, match="for sound, not for pictures"):
         find_embedding("odd", "picture")
-    with pytest.raises(BagtagError, match="there are odd"):
+    with pytest.raises(BagtagError, match=r"there are .*odd"):
         find_embedding("even", "sound")
     with pytest.raises(BagtagError, match="names of its columns"):
         register_embedding(Embedding("none", "sound", (), lambda clip: None))

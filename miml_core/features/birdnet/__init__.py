@@ -12,6 +12,7 @@ from miml_core.features.birdnet.network import (
     run_mel_images,
     run_windows,
     score_embeddings,
+    species_weights,
 )
 from miml_core.features.birdnet.species import Species, find_species, species_list
 from miml_core.features.birdnet.windows import (
@@ -47,6 +48,7 @@ __all__ = [
     "score_embeddings",
     "species_by_place",
     "species_list",
+    "species_weights",
     "suitable_rate",
     "window_starts",
 ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,6 +114,31 @@ def score_embeddings(embeddings: NDArray[np.float32], species: Sequence[int] | N
     if species is not None:
         weights, bias = weights[np.asarray(species, dtype=np.intp)], bias[np.asarray(species, dtype=np.intp)]
     return np.asarray(embeddings, dtype=np.float32) @ weights.T + bias
+
+
+@lru_cache(maxsize=8)
+def species_weights(species: tuple[int, ...]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the linear functions of some species: `embedding @ weights.T + bias` are their logits.
+
+    They are read from the file; the network is not loaded.
+
+    Parameters
+    ----------
+    species : tuple of s int
+        Indices in `species_list`; one may occur several times.
+
+    Returns
+    -------
+    weights : (s, 1024) float32
+    bias : (s,) float32
+        Neither is to be changed.
+    """
+    graph = Graph(model_file().read_bytes())
+    chosen = np.asarray(species, dtype=np.intp)
+    weights, bias = graph.constant(_WEIGHTS)[chosen], graph.constant(_BIAS)[chosen]
+    weights.setflags(write=False)
+    bias.setflags(write=False)
+    return weights, bias
 
 
 def mel_images(windows: NDArray[np.float32]) -> NDArray[np.float32]:
