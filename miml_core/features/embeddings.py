@@ -202,6 +202,45 @@ def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:
     return X
 
 
+def pretrained_weights(
+    name: str, kind: str, names: Sequence[str], scientific_names: Sequence[str]
+) -> NDArray[np.float64] | None:
+    """Return the classifier of an embedding for classes; None if it has none, or knows none of them.
+
+    Parameters
+    ----------
+    name : str
+        Of the embedding.
+    kind : "sound" or "picture"
+    names, scientific_names : sequence of C str
+
+    Returns
+    -------
+    weights : (d + 1, C) float64 or None
+        See `Embedding.class_weights`.
+
+    Raises
+    ------
+    BagtagError
+        As `find_embedding` does; or the embedding failed, or returned an array of another shape.
+    """
+    embedding = find_embedding(name, kind)
+    if embedding.class_weights is None:
+        return None
+    try:
+        weights = np.asarray(embedding.class_weights(names, scientific_names), dtype=np.float64)
+    except BagtagError:
+        raise
+    except Exception as error:  # as in `embed`
+        raise BagtagError(f"The embedding {name!r} failed ({type(error).__name__}: {error}).") from error
+    if weights.shape != (len(embedding.names) + 1, len(names)):
+        raise BagtagError(
+            f"The embedding {name!r} returned weights of shape {weights.shape}; {len(embedding.names)} columns and "
+            f"{len(names)} classes need {(len(embedding.names) + 1, len(names))}."
+        )
+    return None if np.isnan(weights).any(axis=0).all() else weights
+
+
 def _installed() -> list[Any]:
     from importlib.metadata import entry_points
 

@@ -109,8 +109,8 @@ def pool_frames(times: ArrayLike, frames: ArrayLike, spans: ArrayLike) -> NDArra
 
     Examples
     --------
-    >>> pool_frames([0.0, 1.0, 2.0], [[1.0], [2.0], [4.0]], [[0.9, 1.1], [-1.0, 3.0]]).round(2).tolist()
-    [[2.0], [2.33]]
+    >>> pool_frames([0.0, 1.0, 2.0], [[1.0], [2.0], [6.0]], [[0.9, 1.1], [-1.0, 3.0]]).round(2).tolist()
+    [[2.0], [3.0]]
     """
     middles, stretches = np.asarray(times, dtype=np.float64), np.asarray(spans, dtype=np.float64).reshape(-1, 2)
     outside = np.maximum(stretches[:, :1] - middles, middles - stretches[:, 1:])

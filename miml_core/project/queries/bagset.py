@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Column, Connection, Select, func, select
 
-from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet, FeatureGroup
 from miml_core.errors import BagtagError
 from miml_core.project.db import revisions, settings
 from miml_core.project.db.schema import bags, classes, tags, verdicts
@@ -70,14 +70,19 @@ def load(
     for (_, _, block), start in zip(found, offsets):
         X[start : start + len(block)] = block
     names = {row.id: row.name for row in connection.execute(_of_few(select(bags.c.id, bags.c.name), bags.c.id, ids))}
-    class_names = {row.id: row.name for row in connection.execute(select(classes.c.id, classes.c.name))}
+    named = {row.id: row for row in connection.execute(select(classes.c.id, classes.c.name, classes.c.scientific_name))}
+    class_names = [named[column].name for column in columns]
+    scientific_names = [named[column].scientific_name for column in columns]
+    groups, pretrained = _sources(connection, X.shape[1], class_names, scientific_names)
     full = BagSet(
         X,
         offsets,
         _tags(connection, index),
-        [class_names[column] for column in columns],
+        class_names,
         _labels(connection, index),
         [names[int(bag)] for bag in ids],
+        groups=groups,
+        pretrained=pretrained,
     )
     return _only_tagged(full, index) if only_tagged else (full, index)
 
@@ -117,6 +122,35 @@ def _features(
         if len(ids):
             found.append((int(bag), ids, X))
     return found
+
+
+def _sources(
+    connection: Connection, n_columns: int, names: list[str], scientific_names: list[str]
+) -> tuple[list[FeatureGroup] | None, NDArray[np.float64] | None]:
+    """Return the groups of the features, and the embedding's classifier of the classes if it has one.
+
+    The features were stored earlier, so an embedding that is not installed here is no error.
+    """
+    used, kind = settings.instance_settings(connection), settings.kind(connection)
+    if used.embedding is None:
+        return None, None
+    from miml_core.features.acoustic import sound_feature_names
+    from miml_core.features.embeddings import pretrained_weights
+    from miml_core.features.visual import picture_feature_names
+
+    hand_made = len((picture_feature_names if kind == "picture" else sound_feature_names)(used.feature_set))
+    if n_columns <= hand_made:
+        return None, None
+    groups = [FeatureGroup("hand-made", hand_made), FeatureGroup(used.embedding, n_columns - hand_made)]
+    try:
+        weights = pretrained_weights(used.embedding, kind, names, scientific_names)
+    except BagtagError:
+        return groups, None
+    if weights is None or len(weights) != n_columns - hand_made + 1:
+        return groups, None
+    of_hand_made = np.zeros((hand_made, len(names)))
+    of_hand_made[:, np.isnan(weights).any(axis=0)] = np.nan
+    return groups, np.concatenate([of_hand_made, weights])
 
 
 def _tags(connection: Connection, index: BagSetIndex) -> NDArray[np.int8]:
