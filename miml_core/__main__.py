@@ -32,6 +32,7 @@ COMMANDS = {
     "new": "create a project",
     "import": "add recordings or pictures to a project",
     "segment": "find the segments of the bags",
+    "suggest": "list the species that BirdNET or the current run suggests for the bags",
     "tag": "tag bags from a table",
     "train": "learn which segment carries which tag, and predict all segments",
     "predict": "predict the bags that are new or have changed",

@@ -8,14 +8,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
 from miml_core.project import Job, Project
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
 
 SOME_FAILED = 3
 """Exit code if the work was done, but some files could not be processed."""
@@ -103,18 +106,35 @@ def _delayed_interrupt() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def print_failures(failures: Iterable[tuple[str, str]]) -> None:
+    """Print what could not be processed, (item, reason) by line."""
+    for item, reason in failures:
+        print(f"bagtag: {item}: {reason}", file=sys.stderr)
+
+
 def _print_failures(failures: list[Any]) -> None:
-    for failure in failures:
-        print(f"bagtag: {failure.item}: {failure.reason}", file=sys.stderr)
+    print_failures((failure.item, failure.reason) for failure in failures)
 
 
-def _follow(project: Project, args: argparse.Namespace, job: Job) -> Job:
+def _progress(args: argparse.Namespace) -> RichProgress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal) as bar:
+    return Progress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal)
+
+
+@contextmanager
+def progress_bar(args: argparse.Namespace, title: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show the progress of work that the command does itself; call what it yields after each of `total` steps."""
+    with _progress(args) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda item: bar.update(task, description=item[:60], advance=1)
+
+
+def _follow(project: Project, args: argparse.Namespace, job: Job) -> Job:
+    with _progress(args) as bar:
         task = bar.add_task(job.kind, total=None)
 
         def tick(now: Job) -> None:

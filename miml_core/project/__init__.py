@@ -26,10 +26,12 @@ from miml_core.project.records import (
     TagImport,
 )
 from miml_core.project.review_records import (
+    BagSuggestions,
     Prediction,
     ResegmentPreview,
     ReviewItem,
     SampleAccuracy,
+    Suggestion,
     TagReason,
     TagSuggestion,
 )
@@ -37,6 +39,7 @@ from miml_core.project.review_records import (
 __all__ = [
     "Bag",
     "BagPage",
+    "BagSuggestions",
     "CannotUndo",
     "Class",
     "EditResult",
@@ -60,6 +63,7 @@ __all__ = [
     "Segment",
     "SegmentRange",
     "SegmentSummary",
+    "Suggestion",
     "TagImport",
     "TagReason",
     "TagSuggestion",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from miml_core.media.recording_place import Place
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,53 @@ class TagSuggestion:
 
     class_id: int
     probability: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A tag that is suggested for a bag: a class, or a species that is no class of the project yet."""
+
+    class_id: int | None
+    """None for a species that is no class yet."""
+    name: str
+    scientific_name: str
+    by_run: float | None = None
+    """Probability by the current run; None if that does not know the class or the bag."""
+    by_birdnet: float | None = None
+    """BirdNET's score; None if it is low, or BirdNET does not know the class."""
+    run_id: int | None = None
+
+    @property
+    def probability(self) -> float:
+        """That of the run, which was trained on the project's own tags, or else BirdNET's score."""
+        if self.by_run is not None:
+            return self.by_run
+        return 0.0 if self.by_birdnet is None else self.by_birdnet
+
+    @property
+    def source(self) -> str:
+        """What suggests it: "BirdNET", "run 3" or "run 3 + BirdNET".
+
+        >>> Suggestion(7, "Wren", "", by_run=0.9, by_birdnet=0.4, run_id=3).source
+        'run 3 + BirdNET'
+        """
+        run = [] if self.run_id is None else [f"run {self.run_id}"]
+        return " + ".join([*run, *([] if self.by_birdnet is None else ["BirdNET"])])
+
+
+@dataclass(frozen=True)
+class BagSuggestions:
+    """The suggested tags of a bag, the likeliest first."""
+
+    items: list[Suggestion] = field(default_factory=list)
+    heard: bool = False
+    """Whether BirdNET has listened to the bag."""
+    problem: str = ""
+    """If it has not, although it is a sound: why, in one sentence."""
+    place: Place | None = None
+    """Where the bag was recorded: species that do not occur there are left out."""
+    week: int | None = None
+    """BirdNET's week (1 to 48) of the recording, if place and date are known."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 It is an optional extra; `birdnet_status` returns whether it is installed, and what to do if not.
 """
 
+from miml_core.features.birdnet.clip_scores import mean_scores, sampled_starts, score_clip
 from miml_core.features.birdnet.files import LICENCE, BirdnetStatus, birdnet_status
 from miml_core.features.birdnet.location import WHOLE_YEAR, birdnet_week, species_by_place
 from miml_core.features.birdnet.network import (
     FRAME_CENTRES,
+    load_network,
     mel_images,
     run_frames,
     run_mel_images,
@@ -39,12 +41,16 @@ __all__ = [
     "check_rate",
     "cut_windows",
     "find_species",
+    "load_network",
+    "mean_scores",
     "mel_images",
     "read_windows",
     "resample",
     "run_frames",
     "run_mel_images",
     "run_windows",
+    "sampled_starts",
+    "score_clip",
     "score_embeddings",
     "species_by_place",
     "species_list",

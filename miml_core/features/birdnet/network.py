@@ -153,6 +153,17 @@ def run_mel_images(images: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.stack([network.frames(image) for image in images])
 
 
+def load_network() -> None:
+    """Load the network now, which takes about a second, so that the first window does not wait for it.
+
+    Raises
+    ------
+    BagtagError
+        BirdNET is not installed, or damaged.
+    """
+    _network()
+
+
 class _Network:
     """The network, taken apart: spectrograms, convolutions, linear functions."""
 

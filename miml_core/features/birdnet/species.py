@@ -18,6 +18,15 @@ from miml_core.features.birdnet.files import labels_file
 
 _NO_ANIMAL = re.compile("Human .*|Engine|Environmental|Fireworks|Gun|Noise|Power tools|Siren")
 
+_OTHER_ANIMALS = re.compile(
+    "Acris|Allonemobius|Alouatta|Amblycorypha|Anaxipha|Anaxyrus|Apis|Atlanticus|Canis|"
+    "Conocephalus|Cyrtoxipha|Dog|Dryophytes|Eleutherodactylus|Eunemobius|Gastrophryne|Gryllus|"
+    "Hyliola|Incilius|Lithobates|Microcentrum|Miogryllus|Neoconocephalus|Neonemobius|Odocoileus|"
+    "Oecanthus|Orchelimum|Orocharis|Phyllopalpus|Pseudacris|Pterophylla|Scaphiopus|Sciurus|"
+    "Scudderia|Spea|Tamias|Tamiasciurus"
+)
+"""Genera of the frogs, insects and mammals that BirdNET 2.4 knows."""
+
 _SOUND_WORD = re.compile(
     "songs?|singing|calls?|calling|alarm|contact|flight|begging|drums?|drumming|display|adult|juvenile|male|female"
     "|chicks?|nestlings?|[0-9]+"
@@ -82,6 +91,11 @@ class Species:
     def is_animal(self) -> bool:
         """Whether it is an animal, not noise, an engine or people."""
         return _NO_ANIMAL.fullmatch(self.scientific) is None
+
+    @property
+    def is_bird(self) -> bool:
+        """Whether it is a bird; only of birds does BirdNET know where and when they occur."""
+        return self.is_animal and _OTHER_ANIMALS.fullmatch(self.scientific.split()[0]) is None
 
 
 @cache

@@ -105,15 +105,27 @@ def tag_suggestions(connection: Connection, bag_id: int, *, limit: int) -> list[
     """Return the likeliest undecided tags of a bag."""
     from miml_core.review.suggestions import rank_tags
 
+    found = tag_probabilities(connection, bag_id)
+    if found is None:
+        return []
+    _, probabilities = found
+    decided = tags_of_bag(connection, bag_id)
+    ranked = rank_tags(np.array(list(probabilities.values())), list(probabilities), decided)
+    return [TagSuggestion(class_id, probability) for class_id, probability in ranked[:limit]]
+
+
+def tag_probabilities(connection: Connection, bag_id: int) -> tuple[int, dict[int, float]] | None:
+    """Return the current run and {class id: probability that the bag has it}; None if it has not predicted the bag."""
+    from miml_core.review.suggestions import rank_tags
+
     run = current_run(connection)
     block = None if run is None else block_of(connection, run.id, bag_id)
     if run is None or block is None or block.tag_probabilities is None:
-        return []
+        return None
     alias = aliases(connection)
     ids = [alias.get(class_id, BACKGROUND) for class_id in json.loads(run.classes)]
-    decided = set(tags_of_bag(connection, bag_id)) | {BACKGROUND}
-    ranked = rank_tags(np.frombuffer(block.tag_probabilities, dtype=STORED).astype(float), ids, decided)
-    return [TagSuggestion(class_id, probability) for class_id, probability in ranked[:limit]]
+    stored = np.frombuffer(block.tag_probabilities, dtype=STORED).astype(float)
+    return run.id, dict(rank_tags(stored, ids, {BACKGROUND}))
 
 
 def bags_to_predict(connection: Connection, run_id: int) -> list[int]:

@@ -1,0 +1,20 @@
+"""Suggested tags of the bags of a project."""
+
+from __future__ import annotations
+
+from miml_core.project.review_records import BagSuggestions
+from miml_core.project.services.service import Service
+from miml_core.project.suggestions.suggest import suggest
+
+
+class Suggestions(Service):
+    """`project.suggestions`."""
+
+    def of_bag(self, bag_id: int) -> BagSuggestions:
+        """Return the suggested tags of a bag, the likeliest first, also those that somebody has decided on.
+
+        The current run's probability counts for the classes that it knows; BirdNET's score for the other classes, found
+        by their names, and for species that are no class yet. BirdNET listens to a bag when this is first called for
+        it (about half a second for 10 s); its scores are kept in the project's cache.
+        """
+        return suggest(self._store, bag_id)
