@@ -1,5 +1,6 @@
 """Messages of a page that was left count for the page a person went to."""
 
+import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -16,6 +17,12 @@ def rerun(page: str, fragment: str = "") -> bytes:
 def pressed(page: str) -> bytes:
     message = BackMsg.FromString(rerun(page))
     message.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
+    return message.SerializeToString()
+
+
+def begun(page: str, kind: str = "new_session") -> bytes:
+    message = ForwardMsg()
+    getattr(message, kind).page_script_hash = page
     return message.SerializeToString()
 
 
@@ -45,10 +52,32 @@ def test_a_button_whose_message_comes_after_a_click_on_another_page_is_pressed_t
 def test_a_page_that_the_server_switches_to_counts_as_well():
     visit = Visit()
     visit.from_browser(rerun("welcome"))
-    message = ForwardMsg()
-    message.navigation.page_script_hash = "review"
-    visit.from_server(message.SerializeToString())
+    visit.from_server(begun("welcome"))
+    visit.from_server(begun("review", "navigation"))
     assert page_of(visit.from_browser(rerun("welcome", "demo"))) == "review"
+
+
+@pytest.mark.parametrize("kind", ["new_session", "navigation"])
+def test_a_page_asked_for_earlier_that_begins_after_the_click_does_not_count_as_going_back(kind):
+    visit = Visit()
+    visit.from_browser(rerun("welcome"))
+    visit.from_server(begun("welcome"))
+    visit.from_browser(rerun("review"))
+    visit.from_server(begun("library", kind))  # what the server switched to before it read of the click
+    assert page_of(visit.from_browser(rerun("library", "bags"))) == "review"
+    visit.from_server(begun("review"))
+    visit.from_server(begun("train", kind))
+    assert page_of(visit.from_browser(rerun("review", "panel"))) == "train", "the page itself switched to another"
+
+
+def test_a_page_that_does_not_exist_is_not_awaited():
+    visit = Visit()
+    visit.from_browser(rerun("gone"))
+    message = ForwardMsg()
+    message.page_not_found.page_name = "gone"
+    visit.from_server(message.SerializeToString())
+    visit.from_server(begun("welcome"))
+    assert page_of(visit.from_browser(rerun("gone", "demo"))) == "welcome"
 
 
 def test_the_run_of_a_fragment_that_begins_after_the_click_does_not_count_as_going_back():

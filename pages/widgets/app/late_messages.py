@@ -57,6 +57,8 @@ class Visit:
 
     def __init__(self) -> None:
         self.page = ""
+        self._awaited = ""
+        """The page that the browser asked for, until its run begins: runs that begin before were asked for earlier."""
 
     def from_browser(self, content: bytes) -> bytes:
         """Return the browser's message, with the page it is on its way to."""
@@ -65,7 +67,7 @@ class Visit:
             return content
         request = message.rerun_script
         if not request.fragment_id and not _is_pressed(request):
-            self.page = request.page_script_hash or self.page
+            self.page = self._awaited = request.page_script_hash or self.page
             return content
         if not self.page or request.page_script_hash == self.page:
             return content
@@ -76,12 +78,19 @@ class Visit:
     def from_server(self, content: bytes) -> None:
         """Note what Streamlit sends: it may send the browser to another page, too.
 
-        The run of a fragment never does; one that was asked for before a click on another page may begin after it.
+        The run of a fragment never does; one that was asked for before a click on another page may begin after it. Nor
+        does the run of a page that begins while another one is awaited: the server switches to a project's library,
+        say, when the links to its pages can already be clicked.
         """
         message = _parsed(ForwardMsg, content) if len(content) <= _LONGEST_READ else None
         kind = None if message is None else message.WhichOneof("type")
-        if message is not None and kind in ("new_session", "navigation") and not message.metadata.run.fragment_ids:
-            self.page = getattr(message, kind).page_script_hash or self.page
+        if kind == "page_not_found":
+            self._awaited = ""
+        if message is None or kind not in ("new_session", "navigation") or message.metadata.run.fragment_ids:
+            return
+        page = getattr(message, kind).page_script_hash or self.page
+        if self._awaited in ("", page):
+            self.page, self._awaited = page, ""
 
 
 def _is_pressed(request: Any) -> bool:
