@@ -94,7 +94,7 @@ def training(project: Project) -> Iterator[JobContext]:
         yield JobContext(project.store, job.id)
     finally:
         with project.store.write() as connection:
-            job_queue.finish(connection, job.id, "done", "done")
+            job_queue.finish(connection, job.id, "cancelled", "cancelled")  # one that is done covers buttons by a toast
 
 
 def disturb(page: Any, project: Project) -> None:
