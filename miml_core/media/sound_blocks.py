@@ -80,18 +80,32 @@ class SoundWindow:
 
     def blocks(self) -> Iterator[SoundBlock]:
         """Yield the blocks from left to right; they end early if the file is shorter than its header states."""
-        for number in range(-(-self.grid.width // self.block_columns)):
+        for number in range(self.n_blocks):
             block = self.block(number)
             yield block
             if block.spectrogram.grid.width < min(self.block_columns, self.grid.width - block.left):
                 return
 
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return -(-self.grid.width // self.block_columns)
+
     def block(self, number: int) -> SoundBlock:
         """Return samples and spectrogram of one block."""
-        hop = hop_samples(self.rate, self.settings)
+        first, _ = self.block_samples(number)
+        samples = self.read_block(number)
         left = number * self.block_columns
-        first = self.first + left * hop
-        count = min(self.block_columns * hop, self.first + self.count - first)
-        samples, rate = read_audio(self.path, first / self.rate, count / self.rate, self.channel)
-        start = self.grid.left + left * hop / rate
-        return SoundBlock(samples, make_spectrogram(samples, rate, self.settings, start), left, first)
+        start = self.grid.left + left * hop_samples(self.rate, self.settings) / self.rate
+        return SoundBlock(samples, make_spectrogram(samples, self.rate, self.settings, start), left, first)
+
+    def block_samples(self, number: int) -> tuple[int, int]:
+        """Return the first sample of a block in the file, and their number by the header."""
+        hop = hop_samples(self.rate, self.settings)
+        first = self.first + number * self.block_columns * hop
+        return first, min(self.block_columns * hop, self.first + self.count - first)
+
+    def read_block(self, number: int) -> NDArray[np.float32]:
+        """Return the samples of one block; fewer than its number if the file is shorter than its header states."""
+        first, count = self.block_samples(number)
+        return read_audio(self.path, first / self.rate, count / self.rate, self.channel)[0]

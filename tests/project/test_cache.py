@@ -35,3 +35,22 @@ def test_the_oldest_files_go_first(project):
         os.utime(project.folder / "cache" / "images" / f"{n}.image", (n, n))
     cache.drop_oldest(project.folder, 2, "images")
     assert sorted(path.name for path in (project.folder / "cache" / "images").iterdir()) == ["3.image", "4.image"]
+
+
+def test_the_oldest_files_go_until_the_rest_is_small_enough(project, tmp_path):
+    import os
+
+    folder = project.folder / "cache" / "timelines"
+    cache.drop_oldest_bytes(project.folder, 0, "timelines")
+    for n in range(5):
+        cache.write(project.folder, f"{n}.f16", b"x" * 100, "timelines")
+        os.utime(folder / f"{n}.f16", (n, n))
+    cache.drop_oldest_bytes(project.folder, 500, "timelines")
+    assert len(list(folder.iterdir())) == 5
+    cache.drop_oldest_bytes(project.folder, 299, "timelines")
+    assert sorted(path.name for path in folder.iterdir()) == ["3.f16", "4.f16"]
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "mine.txt").write_text("mine")
+    (project.folder / "cache" / "elsewhere").symlink_to(tmp_path / "victim")
+    cache.drop_oldest_bytes(project.folder, 0, "elsewhere")
+    assert (tmp_path / "victim" / "mine.txt").exists()

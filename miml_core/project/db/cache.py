@@ -49,3 +49,22 @@ def drop_oldest(project: Path, most: int, *subfolders: str) -> None:
     with suppress(OSError):
         for path in sorted(folder.iterdir(), key=lambda path: path.lstat().st_mtime, reverse=True)[most:]:
             path.unlink(missing_ok=True)
+
+
+def drop_oldest_bytes(project: Path, most: int, *subfolders: str) -> None:
+    """Delete the oldest files of a folder of the cache until the others have at most `most` bytes together."""
+    folder = find_own_folder(project, FOLDER, *subfolders)
+    if folder is None:
+        return
+    found: list[tuple[float, int, Path]] = []
+    with suppress(OSError):
+        for path in folder.iterdir():
+            with suppress(OSError):  # another process deleted it
+                facts = path.lstat()
+                found.append((facts.st_mtime, facts.st_size, path))
+    total = 0
+    for _, size, path in sorted(found, reverse=True):
+        total += size
+        if total > most:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)

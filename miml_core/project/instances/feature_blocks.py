@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +17,14 @@ from miml_core.project.db.schema import features as table
 from miml_core.project.db.schema import segments as segments_table
 from miml_core.project.db.store import Store
 from miml_core.project.events import BagsChanged
+from miml_core.project.instances.timelines import TimelineCaches, caches_of
 from miml_core.project.media import files as media_files
 from miml_core.project.queries import features, segments
+
+if TYPE_CHECKING:
+    from miml_core.instances import InstanceSettings
+    from miml_core.media.grid import Grid
+    from miml_core.segments.regions import Region
 
 _PUT = text(
     """
@@ -50,13 +58,6 @@ def store(
         },
     )
 
-
-
-
-
-
-
-
 def forget_reshaped(event: BagsChanged) -> None:
     """Remove the features of segments that got another outline."""
     if event.reshaped:
@@ -73,34 +74,75 @@ def _forget(connection: Connection, segment_ids: Sequence[int]) -> None:
             store(connection, bag_id, ids[kept], X[kept], row.feature_key, exact=False)
 
 
+@dataclass(frozen=True, eq=False)
+class BagToDescribe:
+    """A bag and its segments without features, as they were read; it can be sent to another process."""
+
+    bag_id: int
+    kind: str
+    start: float
+    end: float
+    file: media_files.BagFile
+    segments: list[tuple[int, Region, Grid]]
+    settings: InstanceSettings
+    caches: TimelineCaches | None
 
 
+@dataclass(frozen=True, eq=False)
+class DescribedBag:
+    """The new features of a bag: those of each segment, with the outline they are of."""
+
+    bag: BagToDescribe
+    rows: dict[int, tuple[bytes, NDArray[np.float64]]]
 
 
 def describe_bag(project: Store, bag_id: int) -> int:
     """Compute and store the missing features of a bag; return the number of segments described."""
-    from miml_core.instances import describe_picture_regions, describe_regions
+    return store_described(project, describe(read_bag(project, bag_id)))
 
+
+def read_bag(project: Store, bag_id: int) -> BagToDescribe:
+    """Return a bag with those of its segments that have no up-to-date features."""
     with project.read() as connection:
-        is_picture = settings.kind(connection) == "picture"
         used = settings.instance_settings(connection)
         bag = bag_row(connection, bag_id)
         file = media_files.file_of_bag(connection, project.folder, bag_id)
         known = set(features.of_bag(connection, bag_id, key=used.feature_key)[0].tolist())
-        wanted = [each for each in segments.regions(connection, bag_id) if each[0] not in known]
-    described = {}
-    for grid in {each[2] for each in wanted}:
-        same = [each for each in wanted if each[2] == grid]
+        return BagToDescribe(
+            bag_id,
+            settings.kind(connection),
+            bag.start,
+            bag.end,
+            file,
+            [each for each in segments.regions(connection, bag_id) if each[0] not in known],
+            used,
+            caches_of(project.folder, file, used),
+        )
+
+
+def describe(bag: BagToDescribe) -> DescribedBag:
+    """Compute the features of a bag's segments; nothing is stored."""
+    from miml_core.instances import describe_picture_regions, describe_regions
+
+    rows = {}
+    for grid in {each[2] for each in bag.segments}:
+        same = [each for each in bag.segments if each[2] == grid]
         shapes = [shape for _, shape, _ in same]
-        if is_picture:
-            found = describe_picture_regions(file.path, grid, shapes, used)
+        if bag.kind == "picture":
+            found = describe_picture_regions(bag.file.path, grid, shapes, bag.settings)
         else:
-            found = describe_regions(file.path, bag.start, bag.end, grid, shapes, used)
-        described.update({each[0]: (each[1].to_bytes(), row) for each, row in zip(same, found)})
+            found = describe_regions(bag.file.path, bag.start, bag.end, grid, shapes, bag.settings, bag.caches)
+        rows.update({each[0]: (each[1].to_bytes(), row) for each, row in zip(same, found)})
+    return DescribedBag(bag, rows)
+
+
+def store_described(project: Store, described: DescribedBag) -> int:
+    """Store new features, unless the bag's file was replaced meanwhile; return the number of segments."""
+    bag = described.bag
     with project.write() as connection:
-        media_files.check_same_file(connection, project.folder, bag_id, file)
-        _add(connection, bag_id, described, used.feature_key)
-    return len(described)
+        media_files.check_same_file(connection, project.folder, bag.bag_id, bag.file)
+        _add(connection, bag.bag_id, described.rows, bag.settings.feature_key)
+    return len(described.rows)
 
 
 def _add(

@@ -8,7 +8,7 @@ would be lost are listed by `preview`, and in the history when they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -270,7 +270,7 @@ def _try(store: Store, bag_id: int, used: InstanceSettings) -> list[str]:
         except Gone:
             return []
         try:
-            instances = detect_instances(connection, store.folder, bag, used)
+            instances = detect_instances(connection, store.folder, bag, replace(used, embedding=None))
         except BagtagError:
             return []  # its segments cannot be detected again, and stay
         lost = _lost_labels(connection, make_plan(connection, bag_id, instances).removed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from miml_core.errors import BagtagError
@@ -9,17 +10,21 @@ from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.instances import feature_blocks
 from miml_core.project.jobs.context import JobContext
+from miml_core.project.jobs.tasks import embedding_use
+from miml_core.project.jobs.tasks.processes import run_in_processes
 from miml_core.project.queries import features
 
 
 def run(context: JobContext) -> dict[str, Any]:
     """Describe all segments without up-to-date features."""
-    n_bags, n_segments = describe_all(context)
-    return {"message": f"described {n_segments} segments in {n_bags} bags", "bags": n_bags, "segments": n_segments}
+    described, n_segments = describe_all(context)
+    notes = embedding_use.note_not_described(context, described)
+    message = f"described {n_segments} segments in {len(described)} bags" + embedding_use.mention(notes)
+    return {"message": message, "bags": len(described), "segments": n_segments, "notes": notes}
 
 
-def describe_all(context: JobContext) -> tuple[int, int]:
-    """Return the numbers of bags and segments that were described; bags that fail are listed and left out."""
+def describe_all(context: JobContext) -> tuple[list[int], int]:
+    """Describe what is missing; return the bags, and the number of segments. Bags that fail are listed and left out."""
     import miml_core.instances  # noqa: F401  # loading it inside the transaction would keep annotators waiting
 
     with context.store.write() as connection:
@@ -27,11 +32,35 @@ def describe_all(context: JobContext) -> tuple[int, int]:
     with context.store.read() as connection:
         chosen = features.bags_to_describe(connection)
         names = {bag_id: bag_row(connection, bag_id).name for bag_id in chosen}
-    described = 0
-    for number, bag_id in enumerate(chosen, start=1):
+    if not embedding_use.check(context, chosen):
+        return [], 0
+    done, described = [], 0
+    tasks = _tasks(context, chosen)
+    for number, (bag_id, found) in enumerate(run_in_processes(context, tasks, _describe, len(chosen)), start=1):
         try:
-            described += feature_blocks.describe_bag(context.store, bag_id)
+            if isinstance(found, str):
+                raise BagtagError(found)
+            described += feature_blocks.store_described(context.store, found)
+            done.append(bag_id)
         except BagtagError as error:
             context.fail(names[bag_id], str(error), bag_id)
         context.report(number, len(chosen), f"describing segments: {names[bag_id]}")
-    return len(chosen), described
+    return done, described
+
+
+def _tasks(
+    context: JobContext, chosen: list[int]
+) -> Iterator[tuple[int, tuple[feature_blocks.BagToDescribe] | str]]:
+    for bag_id in chosen:
+        try:
+            yield bag_id, (feature_blocks.read_bag(context.store, bag_id),)
+        except BagtagError as error:
+            yield bag_id, str(error)
+
+
+def _describe(bag: feature_blocks.BagToDescribe) -> feature_blocks.DescribedBag | str:
+    """Describe the segments of one bag, in any process; return the reason if that fails."""
+    try:
+        return feature_blocks.describe(bag)
+    except BagtagError as error:
+        return str(error)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,26 +14,23 @@ from miml_core.errors import BagtagError
 from miml_core.project.db import settings
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.errors import Gone
-from miml_core.project.instances import resegment
+from miml_core.project.instances import resegment, timelines
 from miml_core.project.instances.finding import detect_in_file
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
-from miml_core.project.jobs.tasks import describing
+from miml_core.project.jobs.tasks import describing, embedding_use
+from miml_core.project.jobs.tasks.processes import run_in_processes
 from miml_core.project.media import files as media_files
 
 if TYPE_CHECKING:
     from miml_core.instances import Instances, InstanceSettings
+    from miml_core.project.instances.timelines import TimelineCaches
 
-    Arguments = tuple[Path, float, float, str, InstanceSettings]
+    Arguments = tuple[Path, float, float, str, InstanceSettings, TimelineCaches | None]
 
 _STORED_AT_ONCE = 20
 _UNSTORED_SECONDS = 1.0
 _TRANSACTION_SECONDS = 0.02
-_NICE = 10
-_POLL_SECONDS = 0.3
-_ALONE_SECONDS = 2.0
-_WORTH_SECONDS = 8.0
-"""Starting processes takes seconds: it begins in this one, and starts others only for more work than this."""
 
 
 def run(context: JobContext) -> dict[str, Any]:
@@ -45,6 +39,10 @@ def run(context: JobContext) -> dict[str, Any]:
 
     params = context.params
     scope, again = params.get("scope", "stale"), bool(params.get("again"))
+    with context.store.read() as connection:
+        chosen = resegment.scope_bags(connection, params.get("bags"), scope=scope, again=again or scope == "all")
+    if not embedding_use.check(context, chosen):
+        return {"message": "no segments were detected", "bags": 0, "segments": 0}
     with context.store.write() as connection:
         used = settings.renew_keys(connection)
         kind = settings.kind(connection)
@@ -60,7 +58,8 @@ def run(context: JobContext) -> dict[str, Any]:
     files: dict[int, media_files.BagFile] = {}
     batch = _Batch(context, used, files)
     try:
-        for bag, found in _detect_all(context, chosen_rows, kind, used, files):
+        tasks = _tasks(context, chosen_rows, kind, used, files)
+        for bag, found in run_in_processes(context, tasks, _detect, len(chosen_rows)):
             done += 1
             if isinstance(found, str):
                 context.fail(bag.name, found, bag.id)
@@ -72,7 +71,9 @@ def run(context: JobContext) -> dict[str, Any]:
     finally:
         batch.store()
     describing.describe_all(context)
-    return {"message": f"{n_segments} segments in {n_bags} bags", "bags": n_bags, "segments": n_segments}
+    notes = embedding_use.note_not_described(context, [row.id for row in chosen_rows])
+    message = f"{n_segments} segments in {n_bags} bags" + embedding_use.mention(notes)
+    return {"message": message, "bags": n_bags, "segments": n_segments, "notes": notes}
 
 
 def _mark_to_do(connection: Connection, chosen: list[int]) -> None:
@@ -90,71 +91,6 @@ def _still_to_do(context: JobContext, chosen: list[int], key: str) -> list[Row[A
     return [row for row in rows if row.id in wanted and row.segment_key != key]
 
 
-def _detect_all(
-    context: JobContext,
-    rows: list[Row[Any]],
-    kind: str,
-    used: InstanceSettings,
-    files: dict[int, media_files.BagFile],
-) -> Iterator[tuple[Row[Any], Instances | str]]:
-    """Yield each bag with its segments, or with the reason why it failed, in the order in which they are ready."""
-    processes = int(context.params.get("processes") or os.cpu_count() or 1)
-    tasks = _tasks(context, rows, kind, used, files)
-    began = time.monotonic()
-    for done, (row, arguments) in enumerate(tasks):
-        context.check()
-        yield row, arguments if isinstance(arguments, str) else _detect(*arguments)
-        if done == 0:
-            began = time.monotonic()  # the first bag includes the time of imports
-            continue
-        spent = time.monotonic() - began
-        if processes > 1 and spent > _ALONE_SECONDS and spent / done * (len(rows) - done - 1) > _WORTH_SECONDS:
-            break
-    else:
-        return
-    yield from _detect_in_processes(context, tasks, processes)
-
-
-def _detect_in_processes(
-    context: JobContext, tasks: Iterator[tuple[Row[Any], Arguments | str]], processes: int
-) -> Iterator[tuple[Row[Any], Instances | str]]:
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_set_up_process) as pool:
-        waiting: dict[Future[Instances | str], Row[Any]] = {}
-        try:
-            for row, arguments in tasks:
-                if isinstance(arguments, str):
-                    yield row, arguments
-                    continue
-                waiting[pool.submit(_detect, *arguments)] = row
-                while len(waiting) >= 4 * processes:
-                    yield from _ready(context, waiting)
-            while waiting:
-                yield from _ready(context, waiting)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _set_up_process() -> None:
-    """Set up a process: one thread, because the processes use every core, and a low priority."""
-    from threadpoolctl import threadpool_limits
-
-    from miml_core.threads import lower_priority
-
-    lower_priority(_NICE)
-    os.environ["BAGTAG_THREADS"] = "1"
-    threadpool_limits(1)
-
-
-def _ready(
-    context: JobContext, waiting: dict[Future[Instances | str], Row[Any]]
-) -> Iterator[tuple[Row[Any], Instances | str]]:
-    context.check()
-    done, _ = wait(waiting, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
-
-
 def _tasks(
     context: JobContext,
     rows: list[Row[Any]],
@@ -170,13 +106,16 @@ def _tasks(
         except BagtagError as error:
             yield row, str(error)
             continue
-        yield row, (files[row.id].path, row.start, row.end, kind, used.within(context.store.folder))
+        caches = timelines.caches_of(context.store.folder, files[row.id], used)
+        yield row, (files[row.id].path, row.start, row.end, kind, used.within(context.store.folder), caches)
 
 
-def _detect(path: Path, start: float, end: float, kind: str, used: InstanceSettings) -> Instances | str:
+def _detect(
+    path: Path, start: float, end: float, kind: str, used: InstanceSettings, caches: TimelineCaches | None
+) -> Instances | str:
     """Detect the segments of one bag, in any process; for a file that cannot be used return the reason."""
     try:
-        return detect_in_file(path, start, end, kind, used)
+        return detect_in_file(path, start, end, kind, used, caches)
     except BagtagError as error:
         return str(error)
     except Exception as error:
