@@ -36,6 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests, and the workers and servers they start, keep their notes apart from those of the person who runs them."""
     os.environ["BAGTAG_STATE"] = str(tmp_path_factory.mktemp("state"))
+    os.environ["BAGTAG_EMBEDDING"] = "none"  # BirdNET takes time; tests that need it choose it
 
 
 @pytest.fixture(autouse=True)

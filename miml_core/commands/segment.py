@@ -3,8 +3,9 @@
   python -m miml_core segment ~/marsh                       segment bags without segments, or with outdated ones
   python -m miml_core segment ~/marsh --again               segment all bags again (drawn segments and labels are kept)
   python -m miml_core segment ~/marsh --again --preview     show the effect on people's work, without doing it
-  python -m miml_core segment ~/marsh --embedding NAME      add the features of an embedding (see
-                                                            miml_core/features/embeddings.py); "none" removes them
+  python -m miml_core segment ~/marsh --embedding NAME      describe segments also by this embedding from now on:
+                                                            birdnet-2.4 (CC BY-NC-SA 4.0), another one that is
+                                                            installed (see miml_core/features/embeddings.py), or none
 
 An interrupted run continues where it stopped. If a person labelled an automatic segment and no new segment is found
 in its place, its label is lost; the command then lists these labels and stops, unless --yes is given.
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processes", type=whole_number(1, MOST_PROCESSES), help="number of processes (default: one per core)"
     )
-    parser.add_argument("--embedding", metavar="NAME", help="use this installed embedding from now on, or none")
+    parser.add_argument("--embedding", metavar="NAME", help="from now on use birdnet-2.4, another embedding, or none")
     parser.add_argument("--preview", action="store_true", help="only show the effect on people's work")
     parser.add_argument("--yes", action="store_true", help="continue even if labels that people gave are lost")
 

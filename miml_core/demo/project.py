@@ -56,7 +56,7 @@ def make_demo(
     with nullcontext() if is_complete else making(folder):
         paths = _media(folder, kind, seed, count or COUNT[kind], stages)
         exists = Project.is_project(folder)
-        project = Project.open(folder) if exists else Project.create(folder, kind=kind, name=_NAMES[kind])
+        project = Project.open(folder) if exists else _create(folder, kind)
         try:
             _fill(project, folder, paths, stages)
             done = project.progress()
@@ -68,6 +68,16 @@ def make_demo(
             project.close()
             raise
     return project
+
+
+def _create(folder: Path, kind: Kind) -> Project:
+    """Create the project; its birds are invented, so that hand-made features describe them best, and soonest."""
+    if kind == "picture":
+        return Project.create(folder, kind=kind, name=_NAMES[kind])
+    from miml_core.demo.calls import RATE
+    from miml_core.instances import InstanceSettings
+
+    return Project.create(folder, kind=kind, name=_NAMES[kind], settings=InstanceSettings.for_rate(RATE).to_dict())
 
 
 class _Stages:

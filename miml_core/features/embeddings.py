@@ -9,7 +9,9 @@ is never run. CONTRIBUTING.md has a complete example.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -170,6 +172,37 @@ def known_embeddings() -> list[str]:
 
     built_in = [BIRDNET] if birdnet_status().installed else []
     return sorted({*built_in, *_registered, *(entry.name for entry in _installed())})
+
+
+def embeddings_for(kind: str) -> list[str]:
+    """Return the names of the embeddings of one kind of media; those that cannot be imported are left out.
+
+    Examples
+    --------
+    >>> register_embedding(Embedding("ones", "sound", ("one",), lambda clip: np.ones((len(clip.regions), 1))))
+    >>> "ones" in embeddings_for("sound"), "ones" in embeddings_for("picture")
+    (True, False)
+    """
+    found = []
+    for name in known_embeddings():
+        with suppress(BagtagError):
+            found.append(find_embedding(name, kind).name)
+    return found
+
+
+def default_embedding(rate: float) -> str | None:
+    """Return the embedding of a new project of recordings, by the sample rate of the first one.
+
+    It is BirdNET if that is installed and hears the rate. `BAGTAG_EMBEDDING` names another one, or "none", for all new
+    projects: the weights of BirdNET are for non-commercial use only.
+    """
+    from miml_core.features.birdnet.files import birdnet_status
+    from miml_core.features.birdnet.windows import suitable_rate
+
+    chosen = os.environ.get("BAGTAG_EMBEDDING", "").strip()
+    if chosen:
+        return None if chosen == "none" else chosen
+    return BIRDNET if suitable_rate(rate) and birdnet_status().installed else None
 
 
 def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:

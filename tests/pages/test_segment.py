@@ -1,7 +1,11 @@
 """Knobs, preview, apply."""
 
+from dataclasses import replace
+
+from miml_core.features.birdnet.files import BirdnetStatus
 from miml_core.project import ResegmentPreview
 from pages.widgets.segmentation.apply_settings import consequences
+from tests.birdnet import needs_birdnet
 from tests.pages.conftest import press, texts
 
 
@@ -106,3 +110,39 @@ def test_a_preview_that_covers_only_the_beginning_is_marked(project):
     bag = project.bags.get(project.bags.ids()[0])
     assert part_tried(project, bag) == ""
     assert "first 60 s" in part_tried(project, replace(bag, end=bag.start + 61))
+
+
+@needs_birdnet
+def test_the_embedding_is_chosen_and_applied(project, show):
+    app = show(project, "segment")
+    assert app.selectbox(key="segment_settings.embedding").value == ""
+    assert "CC BY-NC-SA 4.0" in texts(app)
+    app.selectbox(key="segment_settings.embedding").set_value("birdnet-2.4").run()
+    assert project.settings.embedding is None
+    app.button(key="apply.unreviewed").click().run()
+    assert project.settings.embedding == "birdnet-2.4"
+    app.selectbox(key="segment_settings.embedding").set_value("").run()
+    press(app, "Reset")
+    assert app.selectbox(key="segment_settings.embedding").value == "birdnet-2.4"
+
+
+def test_without_birdnet_the_command_that_installs_it_is_shown(project, show, monkeypatch):
+    status = BirdnetStatus(False, "BirdNET is not installed: install it by 'make birdnet'.", "")
+    monkeypatch.setattr("miml_core.features.birdnet.files.birdnet_status", lambda: status)
+    monkeypatch.setattr("pages.widgets.birdnet_text.birdnet_status", lambda: status)
+    monkeypatch.setattr("miml_core.features.embeddings._registered", {})
+    project.set_settings(replace(project.settings, embedding="birdnet-2.4"))
+    app = show(project, "segment")
+    assert app.selectbox(key="segment_settings.embedding").options == [
+        "None (hand-made features only)",
+        "BirdNET 2.4 (not installed)",
+    ]
+    assert "make birdnet" in texts(app) and "CC BY-NC-SA 4.0" in texts(app)
+    app.selectbox(key="segment_settings.embedding").set_value("").run()
+    app.button(key="apply.all").click().run()
+    assert project.settings.embedding is None
+
+
+def test_pictures_without_an_embedding_have_no_choice_of_it(pictures, show):
+    app = show(pictures, "segment")
+    assert not [box for box in app.selectbox if box.key == "segment_settings.embedding"]

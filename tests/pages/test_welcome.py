@@ -33,7 +33,7 @@ def test_without_a_project_there_are_three_cards(home, show):
 def test_a_folder_becomes_a_project_that_imports_it(recordings, show, no_workers, home):
     app = show(None)
     app.text_input(key="start.new.folder").set_value(str(recordings)).run()
-    assert "2 sound files" in texts(app)
+    assert "2 sound files" in texts(app) and texts(app).count("CC BY-NC-SA 4.0") == 1
     press(app, "Create project")
     with Project.open(home / "Bagtag" / recordings.name) as made:
         jobs = made.jobs.list()[::-1]

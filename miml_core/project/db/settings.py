@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import Connection, bindparam, func, insert, select, text
@@ -74,9 +75,10 @@ def set_instance_settings(connection: Connection, new: InstanceSettings, *, anno
 def suit_first_recording(connection: Connection, rate: float) -> None:
     """Choose settings by the sample rate of the first recording, unless a person has already changed them."""
     if not get(connection, "settings_chosen"):
+        from miml_core.features.embeddings import default_embedding
         from miml_core.instances import InstanceSettings
 
-        _store(connection, InstanceSettings.for_rate(rate))
+        _store(connection, replace(InstanceSettings.for_rate(rate), embedding=default_embedding(rate)))
         put(connection, "settings_chosen", True)
         revisions.advance(connection, changed_topics=["settings"])
 

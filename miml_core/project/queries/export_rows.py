@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
 
 from sqlalchemy import Connection, select
@@ -60,6 +62,7 @@ def each(
     known = {one.id: one for one in classes.all_classes(connection)}
     run = prediction_blocks.current_run(connection)
     model = "" if run is None else str(run.model)
+    source = "" if run is None else provenance(connection, run.feature_key)
     wanted = None if bag_ids is None else set(bag_ids)
     files = select(bags, media.c.path, media.c.width, media.c.height, media.c.recorded_at.label("began"))
     has_any = (bags.c.n_reviewed if what == "confirmed" else bags.c.n_segments) > 0
@@ -69,7 +72,7 @@ def each(
         if wanted is not None and bag.id not in wanted:
             continue
         for segment in segments.of_bag(connection, bag.id, tolerance=0.0 if outlines else None):
-            label_fields = _labelled(segment, known, what, min_probability, model)
+            label_fields = _labelled(segment, known, what, min_probability, model, source)
             if label_fields is not None:
                 yield SegmentRow(**_position_fields(bag, segment, kind), **label_fields)
 
@@ -89,17 +92,34 @@ def _position_fields(bag: Any, segment: Segment, kind: str) -> dict[str, Any]:
     return {**place, "start_s": segment.left, "end_s": segment.right, "low_hz": segment.low, "high_hz": segment.high}
 
 
+def provenance(connection: Connection, feature_key: str) -> str:
+    """Return the embedding behind features of a key, with its licence: "birdnet-2.4 (CC BY-NC-SA 4.0)"; else empty."""
+    from miml_core.features.birdnet.files import LICENCE
+    from miml_core.features.embeddings import BIRDNET, find_embedding
+
+    used, kind = settings.instance_settings(connection), settings.kind(connection)
+    for name in (used.embedding, BIRDNET):  # the settings may have changed since the run
+        if name is None or replace(used, embedding=name).feature_key != feature_key:
+            continue
+        licence = LICENCE if name == BIRDNET else ""
+        with suppress(BagtagError):  # it may be installed on another computer only
+            licence = find_embedding(name, kind).licence
+        return f"{name} ({licence})" if licence else name
+    return ""
+
+
 def _labelled(
-    segment: Segment, known: dict[int, Class], what: str, min_probability: float, model: str
+    segment: Segment, known: dict[int, Class], what: str, min_probability: float, model: str, source: str
 ) -> dict[str, Any] | None:
     guess = segment.prediction
     if segment.label is not None:
         probability = None if guess is None else guess.probabilities.get(segment.label)
-        return _label_fields(known, segment.label, "confirmed", "person", segment.annotator or "", probability, guess)
+        who = segment.annotator or ""
+        return _label_fields(known, segment.label, "confirmed", "person", who, probability, guess, source)
     if what == "confirmed":
         return None
     if guess is not None and guess.probability >= min_probability:
-        return _label_fields(known, guess.top, "predicted", "model", model, guess.probability, guess)
+        return _label_fields(known, guess.top, "predicted", "model", model, guess.probability, guess, source)
     return {"status": "unlabelled"} if what == "all" else None
 
 
@@ -111,8 +131,9 @@ def _label_fields(
     who: str,
     probability: float | None,
     guess: Any,
+    source: str,
 ) -> dict[str, Any]:
-    run = "" if guess is None else f"run {guess.run_id}"
+    run = "" if guess is None else f"run {guess.run_id}" + (f", {source}" if source else "")
     word = {"said_by": said_by, "who": who, "probability": probability, "run": run}
     if label == BACKGROUND or label not in known:
         return {**word, "status": "background"}

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from miml_core.features.embeddings import BIRDNET
 from miml_core.project import Project
+from pages.widgets.birdnet_text import BIRDNET_TITLE, birdnet_line
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
@@ -27,6 +29,7 @@ _LEVELS = {
     "pcen": "PCEN",
 }
 _KEYS = "segment_settings."
+_NONE = ""
 
 
 def segment_settings(project: Project) -> InstanceSettings:
@@ -37,14 +40,17 @@ def segment_settings(project: Project) -> InstanceSettings:
             with st.popover("Spectrogram", icon=":material/graphic_eq:", key="spectrogram-settings"):
                 _spectrogram_controls(project.settings.spectrogram)
                 _view_controls(project.settings.spectrogram)
+            _feature_controls(project)
     else:
-        _picture_controls(project.settings.picture_segments)
+        with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+            _picture_controls(project.settings.picture_segments)
+            _feature_controls(project)
     return entered_settings(project)
 
 
 def entered_settings(project: Project) -> InstanceSettings:
     """Return the project's settings with what the controls hold."""
-    stored = project.settings
+    stored = replace(project.settings, embedding=_entered("embedding", project.settings.embedding or _NONE) or None)
     if project.kind == "sound":
         return replace(stored, segments=_sound(stored.segments), spectrogram=_spectrogram(stored.spectrogram))
     return replace(stored, picture_segments=_picture(stored.picture_segments))
@@ -197,27 +203,56 @@ def _take_preset() -> None:
     st.session_state["segment_settings.levels"] = preset.normalisation
 
 
+def _feature_controls(project: Project) -> None:
+    """Draw the choice of the embedding; nothing for pictures without one."""
+    from miml_core.features.embeddings import embeddings_for
+
+    stored, offered = project.settings.embedding or _NONE, embeddings_for(project.kind)
+    if project.kind != "sound" and not offered and stored == _NONE:
+        return
+    names = [_NONE, *offered, *([stored] if stored not in (_NONE, *offered) else [])]
+    with st.popover("Features", icon=":material/neurology:", key="feature-settings"):
+        st.selectbox(
+            "Embedding",
+            names,
+            names.index(stored),
+            format_func=lambda name: _title(name, offered),
+            key="segment_settings.embedding",
+            help="What a neural network makes of each segment, in addition to the hand-made features. Species are "
+            "recognised from fewer tags with it.",
+        )
+        if project.kind == "sound":
+            st.caption(birdnet_line())
+        st.caption("This changes features: apply it, then train again.")
+
+
+def _title(name: str, offered: list[str]) -> str:
+    if name == _NONE:
+        return "None (hand-made features only)"
+    title = BIRDNET_TITLE if name == BIRDNET else name
+    return title if name in offered else f"{title} (not installed)"
+
+
 def _picture_controls(stored: PictureSegmentSettings) -> None:
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        st.slider(
-            "Segments per picture",
-            2,
-            max(100, stored.segments),
-            stored.segments,
-            key="segment_settings.segments",
-            help="At most so many; an even picture has fewer. Too many is better than too few: parts can be merged.",
-        )
-        st.slider(
-            "Working size",
-            100,
-            max(1200, stored.working_side),
-            stored.working_side,
-            20,
-            format="%d px",
-            key="segment_settings.side",
-            help="Larger pictures are reduced to this length of their longer side before segments are found and "
-            "described: more is finer and slower.",
-        )
+    st.slider(
+        "Segments per picture",
+        2,
+        max(100, stored.segments),
+        stored.segments,
+        key="segment_settings.segments",
+        help="At most so many; an even picture has fewer. Too many is better than too few: parts can be merged.",
+    )
+    st.slider(
+        "Working size",
+        100,
+        max(1200, stored.working_side),
+        stored.working_side,
+        20,
+        format="%d px",
+        key="segment_settings.side",
+        help="Larger pictures are reduced to this length of their longer side before segments are found and "
+        "described: more is finer and slower.",
+    )
 
 
 def _picture(stored: PictureSegmentSettings) -> PictureSegmentSettings:

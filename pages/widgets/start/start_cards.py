@@ -11,6 +11,7 @@ from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.project import Kind
 from pages.widgets.app.session import annotator, go_to, open_project
+from pages.widgets.birdnet_text import birdnet_line
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import home_folder, inside
@@ -136,6 +137,8 @@ def new_project_card() -> None:
         key=f"start.new.kind.{folder}",
     )
     found = found_in(folder, kind)
+    if kind == "sound":
+        st.caption(birdnet_line("Species are recognised with"))
     with st.expander("Bag length, name, location", icon=":material/tune:"):
         bag_length(kind, key="start.new")
         name = st.text_input("Project name", folder.name, key=f"start.new.name.{folder}", max_chars=80)

@@ -19,7 +19,7 @@ from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.jobs.export_targets import TargetCheck, resolve_target
 from miml_core.project.media import files as media_files
-from miml_core.project.queries import export_rows
+from miml_core.project.queries import export_rows, prediction_blocks
 
 _POLL_SECONDS = 0.2
 
@@ -32,6 +32,8 @@ def run(context: JobContext) -> dict[str, Any]:
     with context.store.read() as connection:
         rows = _collect(context, connection, chosen, bag_ids)
         missing = _count_missing(connection, context.params, bag_ids)
+        current = prediction_blocks.current_run(connection)
+        source = "" if current is None else export_rows.provenance(connection, current.feature_key)
         stored_paths = [medium.path for medium in media_files.all_media(connection)]
     media_paths = [media_files.real_path(context.store.folder, path) for path in stored_paths]
     check = TargetCheck(context.store.folder, chosen, media_paths)
@@ -46,7 +48,10 @@ def run(context: JobContext) -> dict[str, Any]:
     if missing:
         noun = "bag" if missing == 1 else "bags"
         message += f"; segments of {missing} {noun} are missing or out of date: detect them and export again"
-    return {"message": message, "files": [str(path) for path in files], "rows": len(rows), "missing": missing}
+    if source:
+        message += f"; predictions are based on {source}"
+    counts = {"rows": len(rows), "missing": missing}
+    return {"message": message, "files": [str(path) for path in files], **counts, "based_on": source}
 
 
 def _format(params: dict[str, Any]) -> Format:
