@@ -12,6 +12,7 @@ import soundfile
 
 from miml_core.errors import BagtagError
 from miml_core.features import embeddings
+from miml_core.features.birdnet import cut_windows, resample, run_windows, window_starts
 from miml_core.features.birdnet import embedding as birdnet
 from miml_core.features.birdnet.files import BirdnetStatus
 from miml_core.media import sound_blocks
@@ -92,6 +93,20 @@ def test_a_timeline_is_the_same_computed_or_kept(birds: Project, runs: list[int]
         np.testing.assert_array_equal(one, other)
     samples, rate = soundfile.read(birds.media.path(1), dtype="float32")
     np.testing.assert_array_equal(computed[1], birdnet.birdnet_timeline(samples, rate)[1])
+
+
+@needs_birdnet
+def test_the_embeddings_of_windows_come_from_the_timeline(tmp_path: Path, runs: list[int]) -> None:
+    write_recordings(tmp_path / "recordings", 1, seconds=4.3)
+    (path,) = (tmp_path / "recordings").iterdir()
+    with Project.create(tmp_path / "project") as project:
+        project.media.add([path])
+        timeline_of_bag(project.store, 1)
+        found = timelines.window_embeddings_of_bag(project.store, 1)
+    assert runs == [3]
+    samples, rate = soundfile.read(path, dtype="float32")
+    windows = cut_windows(resample(samples, rate), window_starts(4.3, 0.75))
+    np.testing.assert_allclose(found, run_windows(windows)[0], rtol=2e-3, atol=1e-4)
 
 
 @needs_birdnet

@@ -92,6 +92,28 @@ def birdnet_timeline(samples: ArrayLike, rate: float) -> tuple[NDArray[np.float6
     return times[order], half.astype(np.float32)
 
 
+def window_embeddings(duration: float, frames: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the (w, 1024) embeddings of the windows of a timeline: the means of their six frames.
+
+    Parameters
+    ----------
+    duration : float
+        Of the clip, in seconds; its windows are those of `window_starts(duration, 0.75)`.
+    frames : (t, 1024) float32
+        Of `birdnet_timeline`, in ascending order of time.
+
+    Examples
+    --------
+    >>> window_embeddings(3.5, np.arange(12.0)[:, None]).round(1).tolist()
+    [[4.2], [6.8]]
+    """
+    times = _times(duration)
+    sorted_frames = np.asarray(frames)
+    by_window = np.empty_like(sorted_frames)
+    by_window[np.argsort(times.ravel(), kind="stable")] = sorted_frames
+    return np.asarray(by_window.reshape(*times.shape, -1).mean(axis=1))
+
+
 def pool_frames(times: ArrayLike, frames: ArrayLike, spans: ArrayLike) -> NDArray[np.float32]:
     """Return one embedding per stretch of time: the mean of the frames in it and, with less weight, around it.
 

@@ -125,8 +125,30 @@ def timeline_of_bag(store: Store, bag_id: int) -> Timeline:
     return np.concatenate(times), np.concatenate(frames)
 
 
+def window_embeddings_of_bag(store: Store, bag_id: int) -> NDArray[np.float32]:
+    """Return the (w, 1024) embeddings of windows of 3 s, at most 0.75 s apart, that cover a bag; from the cache too."""
+    from miml_core.features.birdnet.embedding import window_embeddings
+
+    return np.concatenate([window_embeddings(block.seconds, block.frames) for block in _blocks(store, bag_id)])
+
+
 def timeline_blocks(store: Store, bag_id: int) -> Iterator[Timeline]:
     """Yield the timeline of a bag as `timeline_of_bag` returns it, a minute at a time if it is long."""
+    for block in _blocks(store, bag_id):
+        yield block.start + block.times, block.frames
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The timeline of a part of a bag, which begins at `start` and has `seconds`."""
+
+    start: float
+    seconds: float
+    times: NDArray[np.float64]
+    frames: NDArray[np.float32]
+
+
+def _blocks(store: Store, bag_id: int) -> Iterator[_Block]:
     from miml_core.features.birdnet.embedding import NAME, birdnet_timeline, frame_times
     from miml_core.features.birdnet.network import N_EMBEDDING
     from miml_core.features.birdnet.windows import check_rate
@@ -145,14 +167,14 @@ def timeline_blocks(store: Store, bag_id: int) -> Iterator[Timeline]:
         times = frame_times(count / sound.rate)
         kept = caches(first, count).read((len(times), N_EMBEDDING))
         if kept is not None:
-            yield since_start + times, kept.astype(np.float32)
+            yield _Block(since_start, count / sound.rate, times, kept.astype(np.float32))
             continue
         samples = sound.read_block(number)
         if number and not len(samples):
             return  # the file is shorter than its header states
         times, frames = birdnet_timeline(samples, sound.rate)
         caches(first, len(samples)).write(frames.astype(np.float16))
-        yield since_start + times, frames
+        yield _Block(since_start, len(samples) / sound.rate, times, frames)
 
 
 def _digest(numbers: bytes) -> bytes:
