@@ -39,15 +39,14 @@ def run(context: JobContext) -> dict[str, Any]:
 
     params = context.params
     scope, again = params.get("scope", "stale"), bool(params.get("again"))
-    with context.store.read() as connection:
-        chosen = resegment.scope_bags(connection, params.get("bags"), scope=scope, again=again or scope == "all")
-    if not embedding_use.check(context, chosen):
-        return {"message": "no segments were detected", "bags": 0, "segments": 0}
     with context.store.write() as connection:
         used = settings.renew_keys(connection)
         kind = settings.kind(connection)
         chosen = resegment.scope_bags(connection, params.get("bags"), scope=scope, again=again or scope == "all")
-        if again or scope == "all":
+    if not embedding_use.check(context, chosen):
+        return {"message": "no segments were detected", "bags": 0, "segments": 0}
+    if again or scope == "all":
+        with context.store.write() as connection:
             _mark_to_do(connection, chosen)
             rest = {**params, "scope": "stale" if scope == "all" else scope, "again": False}
             job_queue.change_params(connection, context.job_id, rest)  # a restart continues with the rest
