@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from miml_core.errors import BagtagError
+from miml_core.project.media.files import check_windows
 
 DEFAULT_MODEL = "ored-lr"
 
@@ -126,8 +127,6 @@ def check_params(kind: Any, params: Any) -> None:
 
 
 def _check_import(params: dict[str, Any]) -> None:
-    from miml_core.project.media.files import check_windows
-
     check_windows(params.get("bag_length"), params.get("overlap", 0.0))
 
 
