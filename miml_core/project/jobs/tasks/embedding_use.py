@@ -35,8 +35,8 @@ def check(context: JobContext, bag_ids: Sequence[int]) -> bool:
         item = example if len(bag_ids) == 1 else f"{len(bag_ids)} bags, such as {example}"
         context.fail(
             item,
-            f"{error} Stored segments and features stay as they are. Start the job again then, or choose another "
-            "embedding, or none, on the Segment page.",
+            f"{error} Stored segments and features stay as they are; start the job again once it is installed, or "
+            "choose another embedding, or none, on the Segment page.",
         )
         return False
     return True
