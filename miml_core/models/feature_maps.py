@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from miml_core.bags import FeatureGroup
 
 Array = NDArray[np.float64]
 
@@ -70,6 +73,74 @@ class CentreAndShrink:
 
 
 @dataclass(frozen=True)
+class ReduceGroups:
+    """Replace each large group of standardised features by its principal components.
+
+    An embedding has a thousand columns that are strongly correlated; its first components carry what distinguishes
+    classes, and the cost of a fit grows with the number of columns. The components of a group are divided by one
+    number, so that their mean variance is 1, like that of the standardised features of a small group.
+
+    Attributes
+    ----------
+    matrix : (d, D) float
+    """
+
+    matrix: Array
+
+    MOST_COLUMNS: ClassVar[int] = 128
+    _SEGMENTS: ClassVar[int] = 20_000
+
+    @classmethod
+    def fit(cls, Z: Array, groups: Sequence[FeatureGroup]) -> Self:
+        some, first = Z[:: max(1, len(Z) // cls._SEGMENTS)], 0
+        blocks = []
+        for group in groups:
+            part = some[:, first : first + group.n_columns]
+            blocks.append(cls._components(part) if cls.is_large(group) else np.eye(group.n_columns))
+            first += group.n_columns
+        return cls(block_diag(*blocks))
+
+    @classmethod
+    def is_large(cls, group: FeatureGroup) -> bool:
+        return group.n_columns > cls.MOST_COLUMNS
+
+    @classmethod
+    def _components(cls, Z: Array) -> Array:
+        values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+        kept = slice(-1, -cls.MOST_COLUMNS - 1, -1)
+        spread = np.sqrt(max(float(values[kept].mean()), 1e-12))
+        return np.asarray(vectors[:, kept] / spread)
+
+    def __call__(self, Z: Array) -> Array:
+        return Z @ self.matrix
+
+
+@dataclass(frozen=True)
+class PretrainedScores:
+    """Compute the class scores of a linear classifier that was trained on other data.
+
+    Scores are centred on the training segments; a class that the classifier does not know scores 0.
+
+    Attributes
+    ----------
+    weights : (d, C) float
+    bias : (C,) float
+    """
+
+    weights: Array
+    bias: Array
+
+    @classmethod
+    def fit(cls, X: Array, pretrained: Array) -> Self:
+        """Fit to (N, d) training segments and (d + 1, C) weights and biases, see `BagSet`."""
+        weights = np.where(np.isfinite(pretrained).all(axis=0), pretrained, 0.0)[:-1]
+        return cls(weights, -(X.mean(axis=0) @ weights))
+
+    def __call__(self, X: Array) -> Array:
+        return X @ self.weights + self.bias
+
+
+@dataclass(frozen=True)
 class RBFDictionary:
     """Compute similarities exp(-|x - x'|^2 / delta) to a dictionary: k(x) of Pham et al. (2015), eq. 24-25.
 
@@ -120,7 +191,7 @@ class RandomFourier:
         return np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(self.frequencies.shape[1])
 
 
-FeatureMap = Standardise | UnitRange | CentreAndShrink | RBFDictionary | RandomFourier
+FeatureMap = Standardise | UnitRange | CentreAndShrink | ReduceGroups | PretrainedScores | RBFDictionary | RandomFourier
 
 
 def kernel_delta(X: Array, width: float | str = "auto") -> float:
@@ -148,7 +219,7 @@ def pack(maps: Sequence[FeatureMap], prefix: str) -> dict[str, Any]:
 
 def unpack(state: Mapping[str, Any], prefix: str) -> list[FeatureMap]:
     """Return the maps that `pack` was called with."""
-    kinds = {kind.__name__: kind for kind in (Standardise, UnitRange, CentreAndShrink, RBFDictionary, RandomFourier)}
+    kinds = {kind.__name__: kind for kind in get_args(FeatureMap)}
     maps: list[Any] = []
     for number, name in enumerate(state[f"{prefix}kinds_"]):
         kind = kinds[name]

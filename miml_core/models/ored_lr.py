@@ -30,8 +30,10 @@ l(w) directly with one E-step per evaluation (`ored_lr_solvers.py`).
 **Prediction (5).** Inductive (26): `predict_proba`; transductive (27): `annotate`; tags (28): `predict_tags`.
 
 Three extensions of the paper's model are off by default: a background class, tags without a segment (leak), and
-segments whose label a person gave; the E-step stays exact (`posterior.py`). `ored_lr_start.py` and `ored_lr_alpha.py`
-find the first weights and the penalty.
+segments whose label a person gave; the E-step stays exact (`posterior.py`). If the bags come with a pretrained
+classifier of their classes (`BagSet.pretrained`), its scores s_c(x), times one factor for all classes, are added to the
+exponents w_c' x of (1): a class without tags is then predicted by the pretrained classifier alone, and the weights
+learn what it gets wrong. `ored_lr_start.py` and `ored_lr_penalty.py` find the first weights and the penalty.
 """
 
 from __future__ import annotations
@@ -46,14 +48,26 @@ from miml_core.bags import UNKNOWN, BagSet
 from miml_core.impossible_bags import refuse_impossible_bags
 from miml_core.models.background import background_shift, lower_background
 from miml_core.models.base import Model, RandomState, draw_seed
-from miml_core.models.feature_maps import RandomFourier, RBFDictionary, Standardise, kernel_delta, pack, unpack
+from miml_core.models.feature_maps import (
+    PretrainedScores,
+    RandomFourier,
+    RBFDictionary,
+    ReduceGroups,
+    Standardise,
+    apply,
+    kernel_delta,
+    pack,
+    unpack,
+)
 from miml_core.models.fit_progress import FitProgress, Progress
 from miml_core.models.ored_lr_likelihood import (
     CandidateLikelihood,
     MarginalLikelihood,
+    label_log_prior,
     merge_background,
     spread_background,
 )
+from miml_core.models.ored_lr_penalty import Evidence, Penalty
 from miml_core.models.ored_lr_solvers import SOLVERS, Whitening, maximise_lbfgs
 from miml_core.models.ored_lr_start import FITTING, PHASES, Start, find_start, informative_bags, report_iteration
 from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
@@ -71,7 +85,8 @@ class ORedLR(Model):
     ----------
     alpha : float or "auto"
         Strength of the L2 penalty alpha / 2 |w|^2 on standardised features; "auto" chooses the value under which
-        held-out bags are most likely.
+        held-out bags are most likely. If the bags have several groups of features, each gets its own penalty in the
+        same way.
     background : bool
         Whether a segment may be none of the classes.
     background_kinds : int
@@ -110,6 +125,10 @@ class ORedLR(Model):
     segment_weights_ : (D + 1, K) float
         The weights that separate the classes: the same, unless the background had too many segments.
     alpha_ : float
+    gains_ : list of G float
+        Factor of each group of features; the penalty of its weights is alpha / gain^2.
+    trust_ : float
+        Factor of the scores of the pretrained classifier; 0 without one.
     curve_ : (iterations,) float
         Objective after each iteration of the final fit.
     background_share_ : float
@@ -131,9 +150,13 @@ class ORedLR(Model):
     name: ClassVar[str] = "ored-lr"
 
     maps_: list[Any]
+    pretrained_: list[Any]
+    groups_: list[list[Any]]
     weights_: Array
     segment_weights_: Array
     alpha_: float
+    gains_: list[float]
+    trust_: float
     curve_: Array
     evidence_: dict[str, int]
     background_share_: float
@@ -198,72 +221,87 @@ class ORedLR(Model):
         earlier = self._usable(self._begin_fit(warm_start), bags)
         refuse_impossible_bags(bags, background=self.background, leak=self.leak)
         training = informative_bags(bags, background=self.background, prune=self.prune)
-        self.maps_ = self._fit_maps(bags.X, seed) if earlier is None else earlier.maps_
-        Z = self._design_matrix(training.X)
+        self.maps_ = self._fit_maps(bags, seed) if earlier is None else earlier.maps_
+        self.pretrained_ = [] if bags.pretrained is None else [PretrainedScores.fit(bags.X, bags.pretrained)]
+        evidence = Evidence(
+            self._design_matrix(training.X), training, self._columns(bags), self._scores(training.X), self.leak
+        )
         fit_progress = FitProgress(progress, PHASES)
-        start = self._start(Z, training, earlier, seed, fit_progress)
+        start = self._start(evidence, earlier, seed, fit_progress)
         curve: list[float] = []
 
         def report(value: float) -> bool:
             curve.append(value)
-            return report_iteration(fit_progress, FITTING, value, start.alpha)
+            return report_iteration(fit_progress, FITTING, value, start.penalty.alpha)
 
-        likelihood = MarginalLikelihood(Z, training, leak=self.leak, alpha=start.alpha)
-        self.weights_ = SOLVERS[self.solver](
+        likelihood = evidence.likelihood(start.penalty)
+        weights = SOLVERS[self.solver](
             likelihood,
             start.weights,
-            Whitening(likelihood, start.weights).scale(start.alpha),
+            Whitening(likelihood, start.weights).scale(start.penalty.alpha),
             max_iter=self.max_iter,
             tol=self.tol,
             report=report,
             seed=seed,
         )
-        self.alpha_, self.background_share_ = start.alpha, start.background_share
+        self.alpha_, self.gains_ = start.penalty.alpha, list(start.penalty.gains)
+        self.trust_ = start.penalty.trust if self.pretrained_ else 0.0
+        self.background_share_ = start.background_share
         self.curve_, self.evidence_ = np.array(curve), _count_evidence(bags)
-        self.classes_, self.n_features_ = list(bags.classes), bags.X.shape[1]
-        self.segment_weights_, self.background_shift_ = self.weights_, 0.0
+        self.classes_, self.n_features_, self.groups_ = list(bags.classes), bags.X.shape[1], _group_sizes(bags)
+        gains = start.penalty.factors(evidence.columns)[:, None]
+        self.weights_ = self.segment_weights_ = gains * weights
+        self.background_shift_ = 0.0
         if self.background:
-            self._limit_background(Z, training, bags)
+            self._limit_background(likelihood, gains, bags)
         return self
 
-    def _start(self, Z: Array, bags: BagSet, earlier: ORedLR | None, seed: int, fit_progress: FitProgress) -> Start:
-        """Return the weights and alpha of the earlier fit, or find them."""
+    def _start(self, evidence: Evidence, earlier: ORedLR | None, seed: int, fit_progress: FitProgress) -> Start:
+        """Return the weights and penalty of the earlier fit, or find them."""
         alpha = None if self.alpha == "auto" else float(self.alpha)
         if earlier is not None:
-            known = earlier.alpha_ if alpha is None else alpha
-            return Start(known, earlier._weights_for(bags.classes), earlier.background_share_)
+            known = Penalty(earlier.alpha_ if alpha is None else alpha, tuple(earlier.gains_), earlier.trust_)
+            weights = earlier._weights_for(evidence.bags.classes) / known.factors(evidence.columns)[:, None]
+            return Start(known, weights, earlier.background_share_)
         kinds = self.background_kinds if self.background else 0
-        return find_start(
-            Z, bags, alpha=alpha, leak=self.leak, background_kinds=kinds, seed=seed, fit_progress=fit_progress
-        )
+        return find_start(evidence, alpha=alpha, background_kinds=kinds, seed=seed, fit_progress=fit_progress)
 
-    def _limit_background(self, Z: Array, training: BagSet, bags: BagSet) -> None:
+    def _limit_background(self, likelihood: MarginalLikelihood, gains: Array, bags: BagSet) -> None:
         """Limit the background to its share in tagged bags, and learn the classes of the segments it gives up."""
         most = self.background_share_ if self.most_background == "auto" else float(self.most_background)
         shift = background_shift(self._log_prior(self.segment_weights_, bags.X), bags, leak=self.leak, most=most)
         if shift > 0:
-            self.segment_weights_ = self._relearn_segments(shift, Z, training)
+            self.segment_weights_ = gains * self._relearn_segments(self.weights_ / gains, shift, likelihood)
             shift = background_shift(self._log_prior(self.segment_weights_, bags.X), bags, leak=self.leak, most=most)
         self.background_shift_ = shift
 
-    def _relearn_segments(self, shift: float, Z: Array, bags: BagSet) -> Array:
+    def _relearn_segments(self, weights: Array, shift: float, likelihood: MarginalLikelihood) -> Array:
         """Return the weights after one round of EM (eqs. 11, 22) with the background's log odds lowered by `shift`.
 
         Before, the classes were learnt only from the few segments that the background had left to them.
         """
-        log_prior = log_softmax(Z @ self.weights_, axis=1)
+        bags = likelihood.bags
+        log_prior = likelihood.log_prior(weights)
         log_prior[:, bags.n_classes :] -= shift
         merged = merge_background(log_prior, bags.n_classes)
         posterior = training_posterior(merged, bags, leak=self.leak).probabilities
-        surrogate = CandidateLikelihood(Z, bags, spread_background(posterior, log_prior, merged), alpha=self.alpha_)
-        scale = Whitening(surrogate, self.weights_).scale(self.alpha_)
-        return maximise_lbfgs(surrogate, self.weights_, scale, max_iter=100, tol=1e-4, report=lambda value: False)
+        surrogate = CandidateLikelihood(
+            likelihood.Z,
+            bags,
+            spread_background(posterior, log_prior, merged),
+            alpha=self.alpha_,
+            scores=likelihood.scores,
+        )
+        scale = Whitening(surrogate, weights).scale(self.alpha_)
+        return maximise_lbfgs(surrogate, weights, scale, max_iter=100, tol=1e-4, report=lambda value: False)
 
     # warm start
 
     def _usable(self, earlier: Model | None, bags: BagSet) -> ORedLR | None:
         """Return the earlier fit if it has the same features and much the same bags."""
         if not isinstance(earlier, ORedLR) or earlier.n_features_ != bags.X.shape[1]:
+            return None
+        if earlier.groups_ != _group_sizes(bags) or bool(earlier.pretrained_) != (bags.pretrained is not None):
             return None
         shape = ("background", "background_kinds", "kernel", "dictionary_share", "fourier_features", "width")
         if any(getattr(self, name) != getattr(earlier, name) for name in shape):
@@ -282,14 +320,18 @@ class ORedLR(Model):
 
     # features and kernel (4.3)
 
-    def _fit_maps(self, X: Array, seed: int) -> list[Any]:
-        maps: list[Any] = [Standardise.fit(X)]
+    def _fit_maps(self, bags: BagSet, seed: int) -> list[Any]:
+        """Return the maps from features to the design matrix: to one scale, to fewer columns, to those of a kernel."""
+        maps: list[Any] = [Standardise.fit(bags.X)]
+        Z = maps[0](bags.X)
+        if len(bags.groups) > 1 and any(ReduceGroups.is_large(group) for group in bags.groups):
+            maps.append(ReduceGroups.fit(Z, bags.groups))
+            Z = maps[1](Z)
         if self.kernel is None:
             return maps
-        Z = maps[0](X)
         delta = kernel_delta(Z, self.width)
         if self.kernel == "rbf":
-            n_centres = max(1, round(self.dictionary_share * len(X)))
+            n_centres = max(1, round(self.dictionary_share * len(Z)))
             maps.append(RBFDictionary.fit(Z, n_centres=n_centres, delta=delta, seed=seed))
         else:
             n_pairs = max(1, self.fourier_features // 2)
@@ -297,17 +339,31 @@ class ORedLR(Model):
         return maps
 
     def _design_matrix(self, X: Array) -> Array:
-        """Return (N, D + 1): standardised features, those of the kernel (eq. 24), and 1 for the bias."""
-        parts = [self.maps_[0](X)]
-        if self.kernel is not None:
-            parts.append(_KERNEL_GAIN * self.maps_[1](parts[0]))
+        """Return (N, D + 1): scaled features, those of the kernel (eq. 24), and 1 for the bias."""
+        of_kernel = [one for one in self.maps_ if isinstance(one, RBFDictionary | RandomFourier)]
+        parts = [apply([one for one in self.maps_ if one not in of_kernel], X)]
+        parts += [_KERNEL_GAIN * one(parts[0]) for one in of_kernel]
         return np.concatenate([*parts, np.ones((len(X), 1))], axis=1)
+
+    def _columns(self, bags: BagSet) -> list[int]:
+        """Return the number of columns of the design matrix of each group; a kernel is a further group of several."""
+        if len(bags.groups) == 1:
+            return [len(self._design_matrix(bags.X[:1])[0]) - 1]
+        sizes = [min(group.n_columns, ReduceGroups.MOST_COLUMNS) for group in bags.groups]
+        of_kernel = len(self._design_matrix(bags.X[:1])[0]) - 1 - sum(sizes)
+        return [*sizes, of_kernel] if of_kernel else sizes
+
+    def _scores(self, X: Array) -> Array | None:
+        """Return the (N, C) scores of the pretrained classifier, if there is one."""
+        return self.pretrained_[0](X) if self.pretrained_ else None
 
     # prediction (5)
 
     def _log_prior(self, weights: Array, X: Array) -> Array:
         """Return (N, C) or (N, C + 1) log p(y | x, w) (eq. 1)."""
-        return merge_background(log_softmax(self._design_matrix(X) @ weights, axis=1), len(self.classes_))
+        scores = self._scores(X)
+        trusted = None if scores is None else self.trust_ * scores
+        return merge_background(label_log_prior(self._design_matrix(X), weights, trusted), len(self.classes_))
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return p(y | x, w) of new segments (eq. 1); its arg max is the inductive prediction (eq. 26).
@@ -349,11 +405,21 @@ class ORedLR(Model):
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()
-        return pack(state.pop("maps_"), "map") | state
+        return pack(state.pop("maps_"), "map") | pack(state.pop("pretrained_"), "pretrained") | state
 
     def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore({name: value for name, value in state.items() if not name.startswith("map")})
+        packed = ("map", "pretrained")
+        super()._restore({name: value for name, value in state.items() if not name.startswith(packed)})
         self.maps_ = unpack(state, "map")
+        if "gains_" in state:
+            self.pretrained_ = unpack(state, "pretrained")
+        else:  # a file of version 0.1
+            self.pretrained_, self.gains_, self.trust_ = [], [1.0], 0.0
+            self.groups_ = [["features", self.n_features_]]
+
+
+def _group_sizes(bags: BagSet) -> list[list[Any]]:
+    return [[group.name, group.n_columns] for group in bags.groups]
 
 
 def _count_evidence(bags: BagSet) -> dict[str, int]:

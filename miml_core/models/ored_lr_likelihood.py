@@ -32,10 +32,12 @@ class MarginalLikelihood:
         Probability that a tag is true without a segment of it.
     alpha : float
         Strength of the L2 penalty.
+    scores : (N, C) float, optional
+        Scores of a pretrained classifier, added to the exponents w_c' x_i of eq. 1.
     """
 
-    def __init__(self, Z: Array, bags: BagSet, *, leak: float, alpha: float) -> None:
-        self.Z, self.bags, self.leak, self.alpha = Z, bags, leak, alpha
+    def __init__(self, Z: Array, bags: BagSet, *, leak: float, alpha: float, scores: Array | None = None) -> None:
+        self.Z, self.bags, self.leak, self.alpha, self.scores = Z, bags, leak, alpha, scores
         self.penalty = np.full((Z.shape[1], 1), float(alpha))
         self.penalty[-1] = min(alpha, BIAS_PENALTY)
 
@@ -43,7 +45,14 @@ class MarginalLikelihood:
         """Return the likelihood of some of the bags, with their share of the penalty."""
         share = len(chosen) / self.bags.n_bags
         rows = self.bags.rows_of(chosen)
-        return MarginalLikelihood(self.Z[rows], self.bags[chosen], leak=self.leak, alpha=share * self.alpha)
+        scores = None if self.scores is None else self.scores[rows]
+        return MarginalLikelihood(
+            self.Z[rows], self.bags[chosen], leak=self.leak, alpha=share * self.alpha, scores=scores
+        )
+
+    def log_prior(self, W: Array) -> Array:
+        """Return the (N, K) log p(y_i | x_i, w) (eq. 1)."""
+        return label_log_prior(self.Z, W, self.scores)
 
     def e_step(self, W: Array) -> tuple[float, Array, Array]:
         """Compute the posterior of every segment's label at the weights W (eq. 11).
@@ -61,7 +70,7 @@ class MarginalLikelihood:
         posterior : (N, K) float
             p(y_i | tags, labels, X, w) (eq. 11).
         """
-        log_prior = log_softmax(self.Z @ W, axis=1)
+        log_prior = self.log_prior(W)
         merged = merge_background(log_prior, self.bags.n_classes)
         result = training_posterior(merged, self.bags, leak=self.leak)
         posterior = spread_background(result.probabilities, log_prior, merged)
@@ -69,7 +78,7 @@ class MarginalLikelihood:
 
     def surrogate(self, W: Array, posterior: Array) -> float:
         """Return g(w, w') without its constant, for the posterior at w' (eq. 10)."""
-        return self.penalised(W, float((posterior * log_softmax(self.Z @ W, axis=1)).sum()))
+        return self.penalised(W, float((posterior * self.log_prior(W)).sum()))
 
     def gradient(self, W: Array, log_prior: Array, posterior: Array) -> Array:
         """Return the (D, K) gradient sum_i [posterior - prior] x_i - alpha w (eq. 22)."""
@@ -92,13 +101,23 @@ class CandidateLikelihood(MarginalLikelihood):
     posterior : (N, K) float
     """
 
-    def __init__(self, Z: Array, bags: BagSet, posterior: Array, *, alpha: float) -> None:
-        super().__init__(Z, bags, leak=0.0, alpha=alpha)
+    def __init__(
+        self, Z: Array, bags: BagSet, posterior: Array, *, alpha: float, scores: Array | None = None
+    ) -> None:
+        super().__init__(Z, bags, leak=0.0, alpha=alpha, scores=scores)
         self.posterior = posterior
 
     def e_step(self, W: Array) -> tuple[float, Array, Array]:
-        log_prior = log_softmax(self.Z @ W, axis=1)
+        log_prior = self.log_prior(W)
         return self.penalised(W, float((self.posterior * log_prior).sum())), log_prior, self.posterior
+
+
+def label_log_prior(Z: Array, W: Array, scores: Array | None) -> Array:
+    """Return the (N, K) log p(y | x, w) (eq. 1), with the (N, C) scores of a pretrained classifier in the exponents."""
+    exponents = Z @ W
+    if scores is not None:
+        exponents[:, : scores.shape[1]] += scores
+    return np.asarray(log_softmax(exponents, axis=1))
 
 
 def merge_background(log_prior: Array, n_classes: int) -> Array:

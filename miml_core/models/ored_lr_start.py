@@ -13,8 +13,8 @@ from miml_core.errors import BagtagError
 from miml_core.models.background import background_share
 from miml_core.models.candidates import candidate_shares
 from miml_core.models.fit_progress import FitProgress, Phase
-from miml_core.models.ored_lr_alpha import choose_alpha
-from miml_core.models.ored_lr_likelihood import CandidateLikelihood, MarginalLikelihood
+from miml_core.models.ored_lr_likelihood import CandidateLikelihood
+from miml_core.models.ored_lr_penalty import Evidence, Penalty, choose_penalty
 from miml_core.models.ored_lr_solvers import Whitening, maximise_lbfgs
 from miml_core.posterior import posterior_cost
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 STARTING, CHOOSING, FITTING = range(3)
 PHASES = (Phase(15, typical=60), Phase(55, typical=250, chooses=True), Phase(30, typical=60))
-"""Phases of a fit: the first weights, the choice of alpha, and the final fit."""
+"""Phases of a fit: the first weights, the choice of the penalty, and the final fit."""
 
 _START_ALPHA, _START_BAGS = 10.0, 2000
 _CANDIDATE_BACKGROUND = 3.0
@@ -30,9 +30,9 @@ _CANDIDATE_BACKGROUND = 3.0
 
 @dataclass(frozen=True)
 class Start:
-    """Where the final fit starts: alpha, (D, K) weights, and the background's share that the tags support."""
+    """Where the final fit starts: penalty, (D + 1, K) weights, and the background's share that the tags support."""
 
-    alpha: float
+    penalty: Penalty
     weights: Array
     background_share: float
 
@@ -66,16 +66,9 @@ def informative_bags(bags: BagSet, *, background: bool, prune: float) -> BagSet:
 
 
 def find_start(
-    Z: Array,
-    bags: BagSet,
-    *,
-    alpha: float | None,
-    leak: float,
-    background_kinds: int,
-    seed: int,
-    fit_progress: FitProgress,
+    evidence: Evidence, *, alpha: float | None, background_kinds: int, seed: int, fit_progress: FitProgress
 ) -> Start:
-    """Find the first weights, and alpha if it is None.
+    """Find the first weights, and the penalty; alpha if it is None.
 
     The weights are fitted to candidate labels, then to the tags with a strong penalty, then with the given alpha.
     With a background class the likelihood has several maxima. From zero weights, about half of the fits ended in a
@@ -85,24 +78,23 @@ def find_start(
 
     Parameters
     ----------
-    Z : (N, D) float
-        Design matrix.
-    bags : BagSet
+    evidence : Evidence
     alpha : float or None
-    leak : float
     background_kinds : int
         0 without a background class.
     seed : int
     fit_progress : FitProgress
     """
+    bags = evidence.bags
     if bags.n_bags > _START_BAGS:
-        sample = np.sort(np.random.default_rng(seed).permutation(bags.n_bags)[:_START_BAGS])
-        Z, bags = Z[bags.rows_of(sample)], bags[sample]
+        evidence = evidence.part(np.sort(np.random.default_rng(seed).permutation(bags.n_bags)[:_START_BAGS]))
+        bags = evidence.bags
     candidates = candidate_shares(bags, background=_CANDIDATE_BACKGROUND if background_kinds else 0.0)
-    W = np.zeros((Z.shape[1], candidates.shape[1]))
+    W = np.zeros((evidence.Z.shape[1], candidates.shape[1]))
+    first = Penalty(_START_ALPHA, (1.0,) * len(evidence.columns))
     for objective in (
-        CandidateLikelihood(Z, bags, candidates, alpha=_START_ALPHA),
-        MarginalLikelihood(Z, bags, leak=leak, alpha=_START_ALPHA),
+        CandidateLikelihood(evidence.Z, bags, candidates, alpha=_START_ALPHA, scores=evidence.scores),
+        evidence.likelihood(first),
     ):
         W = maximise_lbfgs(
             objective,
@@ -112,14 +104,14 @@ def find_start(
             tol=1e-4,
             report=lambda value: report_iteration(fit_progress, STARTING, value, _START_ALPHA),
         )
-    if alpha is not None and not background_kinds:
-        return Start(alpha, W, 0.0)
+    if alpha is not None and not background_kinds and evidence.scores is None and len(evidence.columns) == 1:
+        return Start(Penalty(alpha), W, 0.0)
     report = partial(report_iteration, fit_progress, CHOOSING)
-    chosen = choose_alpha(Z, bags, W, Whitening(objective, W), leak=leak, seed=seed, report=report, given=alpha)
+    chosen = choose_penalty(evidence, W, Whitening(objective, W), seed=seed, report=report, given=alpha)
     if not background_kinds:
-        return Start(chosen.alpha, chosen.weights, 0.0)
+        return Start(chosen.penalty, chosen.weights, 0.0)
     W = _split_background(chosen.weights, bags.n_classes, background_kinds, seed)
-    return Start(chosen.alpha, W, background_share(chosen.held_out, bags, leak=leak))
+    return Start(chosen.penalty, W, background_share(chosen.held_out, bags, leak=evidence.leak))
 
 
 def report_iteration(fit_progress: FitProgress, phase: int, objective: float, alpha: float) -> bool:
