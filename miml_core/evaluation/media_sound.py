@@ -133,7 +133,7 @@ def _event_figures(recordings: EventSet, jobs: int, step: Step) -> dict[str, Any
     figures["skipped"] = skipped
     if recordings_read:
         figures |= time_agreement([one.times for one in recordings_read], [one.events for one in recordings_read])
-        figures |= chain_figures(recordings_read, jobs, step)
+        figures |= chain_figures(recordings_read, recordings.species, jobs, step)
     return figures | {"seconds": round(time.perf_counter() - started, 1)}
 
 

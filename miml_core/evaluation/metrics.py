@@ -199,6 +199,27 @@ def average_precision(tags: ArrayLike, scores: ArrayLike) -> float:
     return float(label_ranking_average_precision_score(present, scores)) if len(present) else float("nan")
 
 
+def class_average_precision(tags: ArrayLike, scores: ArrayLike) -> float:
+    """Return the mean over classes of the average precision with which bags are ranked by the class's score.
+
+    Only known tags count; classes without a present tag are left out.
+
+    Examples
+    --------
+    >>> class_average_precision([[1, -1], [-1, -1], [1, -1]], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]).__round__(3)
+    0.833
+    """
+    from sklearn.metrics import average_precision_score
+
+    tags, scores = np.asarray(tags), np.asarray(scores, dtype=np.float64)
+    found = [
+        average_precision_score(column[column != 0] > 0, score[column != 0])
+        for column, score in zip(tags.T, scores.T)
+        if (column > 0).any()
+    ]
+    return float(np.mean(found)) if found else float("nan")
+
+
 def one_error(tags: ArrayLike, scores: ArrayLike) -> float:
     """Return the share of bags whose highest-scored tag is absent.
 

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from miml_core.bags import BACKGROUND, BagSet
 from miml_core.evaluation.sound_sets import Event
+from miml_core.evaluation.sound_transfer import N_TASKS, transfer_figures
 from miml_core.features.acoustic import sound_feature_names
 from miml_core.instances import InstanceSettings, describe_regions, sound_instances
-from miml_core.media.audio import audio_info
+from miml_core.media.audio import audio_info, read_audio
 from miml_core.posterior import DEFAULT_LEAK
 from miml_core.segments.regions import Region
 
@@ -31,7 +32,7 @@ Labels = NDArray[np.int64]
 
 UNKNOWN_LABEL = "Unknown"
 FOLDS = 3
-N_FITS = 7
+N_FITS = 7 + N_TASKS
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +47,18 @@ class SegmentedRecording:
         Their extended features; the papers' come first.
     events, event_X
         Its true events, and the features of each over the full band.
+    embedding : (n, e) or None
+        BirdNET's embedding of its segments, if BirdNET is installed and hears the recording's sample rate.
+    clip_scores : (6522,) or None
+        BirdNET's scores of the recording.
     """
 
     times: Array
     X: Array
     events: Sequence[Event]
     event_X: Array
+    embedding: NDArray[np.float32] | None = None
+    clip_scores: NDArray[np.float32] | None = None
 
 
 def segment_recording(path: Path, events: Sequence[Event]) -> SegmentedRecording:
@@ -66,18 +73,34 @@ def segment_recording(path: Path, events: Sequence[Event]) -> SegmentedRecording
         left = int(np.clip(np.floor(grid.column_at(event.start)), 0, grid.width - 1))
         right = int(np.clip(np.ceil(grid.column_at(event.end)), left + 1, grid.width))
         stripes.append(Region(0, left, np.ones((grid.height, right - left), dtype=bool)))
-    return SegmentedRecording(
-        np.column_stack([grid.x_at(edges[:, 1]), grid.x_at(edges[:, 3])]),
-        found.X,
-        events,
-        describe_regions(path, 0.0, info.duration, grid, stripes, settings),
-    )
+    times = np.column_stack([grid.x_at(edges[:, 1]), grid.x_at(edges[:, 3])])
+    event_X = describe_regions(path, 0.0, info.duration, grid, stripes, settings)
+    return SegmentedRecording(times, found.X, events, event_X, *_birdnet(path, times))
+
+
+def _birdnet(path: Path, times: Array) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
+    """Return BirdNET's embedding of segments and its scores of the recording; None if it cannot be used."""
+    from miml_core.features.birdnet import birdnet_status, suitable_rate
+    from miml_core.features.birdnet.clip_scores import score_clip
+    from miml_core.features.birdnet.embedding import birdnet_timeline, pool_frames
+
+    samples, rate = read_audio(path)
+    if not birdnet_status().installed or not suitable_rate(rate):
+        return None, None
+    frame_times, frames = birdnet_timeline(samples, rate)
+    return pool_frames(frame_times, frames, times), score_clip(path, 0.0, len(samples) / rate)
 
 
 def chain_figures(
-    recordings: Sequence[SegmentedRecording], jobs: int = 1, step: Callable[[], None] = lambda: None
+    recordings: Sequence[SegmentedRecording],
+    species: dict[str, tuple[str, str]],
+    jobs: int = 1,
+    step: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Return the accuracy of labels learnt from tags only, also with the truth in place of each step."""
+    """Return the accuracy of labels learnt from tags only, also with the truth in place of each step.
+
+    `species` has the (scientific, English) names of labels.
+    """
     from joblib import Parallel, delayed
 
     classes = sorted({event.label for one in recordings for event in one.events} - {UNKNOWN_LABEL})
@@ -114,6 +137,7 @@ def chain_figures(
         "accuracy": {"majority_tag": round(float((truth == _majority(ours)).mean()), 4), **dict(zip(names, found))},
         "with_truth_for": swaps,
         "costs_most": max(swaps, key=lambda part: swaps[part]),
+        "features": transfer_figures(with_segments, ours, truth, species, jobs, step),
     }
 
 

@@ -1,6 +1,7 @@
 """Read recordings with known truth, in the layouts of the benchmark data.
 
-* events: a folder with `events.csv` (file, start_s, duration_s, label) and the recordings in it or below;
+* events: a folder with `events.csv` (file, start_s, duration_s, label) and the recordings in it or below; names of
+  labels may be in a table `species.csv` beside it (class name, Scientific_name, English_name);
 * boxes: a folder with recordings and an annotation project in whombat's AOEF JSON, or recordings each with an Audacity
   label file of the same name that has frequencies.
 """
@@ -31,10 +32,11 @@ class Event:
 
 @dataclass(frozen=True)
 class EventSet:
-    """Recordings whose events are known in time."""
+    """Recordings whose events are known in time, and the (scientific, English) names of labels."""
 
     name: str
     events: dict[Path, list[Event]]
+    species: dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,15 @@ def _read_events(table: Path) -> EventSet:
                 ) from error
             if path is not None:
                 events[path].append(event)
-    return EventSet(table.parent.name, events)
+    return EventSet(table.parent.name, events, _read_species(table.with_name("species.csv")))
+
+
+def _read_species(table: Path) -> dict[str, tuple[str, str]]:
+    if not table.is_file():
+        return {}
+    with table.open(newline="", encoding="utf-8-sig") as file:
+        rows = [{(key or "").lower(): value or "" for key, value in row.items()} for row in csv.DictReader(file)]
+    return {row.get("class name", ""): (row.get("scientific_name", ""), row.get("english_name", "")) for row in rows}
 
 
 def _read_aoef(folder: Path) -> BoxSet | None:

@@ -1,0 +1,193 @@
+"""Measure what features of sound are worth: labels and tags of new clips, and labels given the tags.
+
+ORed-LR learns from the tags of clips, without a background class, on hand-made features, on BirdNET's embedding with
+its classifier, and on both.
+
+* New clips (five folds by clip, tags of the test clips not known): the share of named segments that get their label,
+  and how well tags are ranked: average precision per clip, and its mean over classes.
+* Given the tags (fitted to all clips, as in the app): the share of all segments that get their label, of those with a
+  name, and of *clean* ones, which touch events of one label only, in clips with two tags or more.
+* Without training: the same ranking by BirdNET's scores alone, over the classes it knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.bags import BACKGROUND, BagSet, FeatureGroup
+from miml_core.evaluation.benchmark import bag_folds
+from miml_core.evaluation.metrics import average_precision, class_average_precision
+from miml_core.posterior import DEFAULT_LEAK
+
+if TYPE_CHECKING:
+    from miml_core.evaluation.sound_chain import SegmentedRecording
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+FOLDS = 5
+FEATURES = ("hand_made", "embedding", "both")
+N_TASKS = len(FEATURES) * (FOLDS + 1)
+
+
+def transfer_figures(
+    recordings: Sequence[SegmentedRecording],
+    hand_made: BagSet,
+    truth: Labels,
+    species: dict[str, tuple[str, str]],
+    jobs: int = 1,
+    step: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Return the figures of the module's docstring; only those of hand-made features if BirdNET is not installed.
+
+    Parameters
+    ----------
+    recordings : sequence of B SegmentedRecording
+        With at least one segment each.
+    hand_made : BagSet
+        Their segments with hand-made features, and their tags.
+    truth : (N,) int
+        Label of each segment, or `BACKGROUND`.
+    species : dict
+        Scientific and English name by label.
+    jobs : int
+        Number of processes.
+    step : callable
+        Called once for each of `N_TASKS` fits, also for those that are left out.
+    """
+    from joblib import Parallel, delayed
+
+    bag_sets = _bag_sets(recordings, hand_made, species)
+    tagged = np.flatnonzero((hand_made.tags > 0).any(axis=1))
+    if len(bag_sets) == 1:
+        for _ in range(N_TASKS - FOLDS - 1):
+            step()
+    tasks = []
+    for bags in bag_sets.values():
+        folds = list(bag_folds(bags.n_bags, FOLDS, seed=0))
+        tasks += [delayed(_new_clips)(bags, np.intersect1d(train, tagged), test) for train, test in folds]
+        tasks.append(delayed(_given_tags)(bags, tagged))
+    results = []
+    for result in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+        results.append(result)
+        step()
+    clean = clean_segments(recordings, hand_made)
+    figures: dict[str, Any] = {}
+    for number, name in enumerate(bag_sets):
+        mine = results[number * (FOLDS + 1) : (number + 1) * (FOLDS + 1)]
+        figures[name] = _figures(hand_made, truth, clean, mine[:FOLDS], mine[FOLDS])
+    if len(bag_sets) > 1:
+        figures["without_training"] = _untrained(recordings, bag_sets["embedding"], species)
+    return figures
+
+
+def clean_segments(recordings: Sequence[SegmentedRecording], bags: BagSet) -> NDArray[np.bool_]:
+    """Return (N,) whether a segment touches events of exactly one class, in a clip with two tags or more."""
+    clean = np.zeros(bags.n_segments, dtype=bool)
+    for bag in np.flatnonzero((bags.tags > 0).sum(axis=1) > 1).tolist():
+        one = recordings[bag]
+        for row, (start, end) in enumerate(one.times, start=int(bags.offsets[bag])):
+            touched = {event.label for event in one.events if min(end, event.end) > max(start, event.start)}
+            clean[row] = len(touched) == 1 and touched <= set(bags.classes)
+    return clean
+
+
+def _bag_sets(
+    recordings: Sequence[SegmentedRecording], hand_made: BagSet, species: dict[str, tuple[str, str]]
+) -> dict[str, BagSet]:
+    """Return the bags with each choice of features."""
+    parts = [one.embedding for one in recordings]
+    present = [part for part in parts if part is not None]
+    if len(present) < len(parts):
+        return {"hand_made": hand_made}
+    from miml_core.features.birdnet.embedding import NAME, class_weights
+
+    E = np.concatenate(present).astype(np.float64)
+    groups = [FeatureGroup("hand-made", hand_made.X.shape[1]), FeatureGroup(NAME, E.shape[1])]
+    names = [species.get(label, ("", label)) for label in hand_made.classes]
+    weights = class_weights([english for _, english in names], [scientific for scientific, _ in names])
+    above = np.where(np.isnan(weights[:1]), np.nan, np.zeros((hand_made.X.shape[1], 1)))
+    both = np.concatenate([hand_made.X, E], axis=1)
+
+    def make(X: Array, some: list[FeatureGroup], pretrained: Array) -> BagSet:
+        bags = hand_made
+        return BagSet(X, bags.offsets, bags.tags, bags.classes, groups=some, pretrained=pretrained)
+
+    return {
+        "hand_made": hand_made,
+        "embedding": make(E, groups[1:], weights),
+        "both": make(both, groups, np.concatenate([above, weights])),
+    }
+
+
+def _new_clips(bags: BagSet, train: Labels, test: Labels) -> tuple[Labels, Array, Labels]:
+    """Return the test bags, their tag probabilities, and the predicted class of their segments."""
+    from miml_core.models.ored_lr import ORedLR
+
+    model = ORedLR(leak=DEFAULT_LEAK).fit(bags[train])
+    chosen = bags[test]
+    return test, model.predict_tags(chosen), model.predict_proba(chosen.X).argmax(axis=1)
+
+
+def _given_tags(bags: BagSet, tagged: Labels) -> Labels:
+    """Return the (N,) labels given the tags; a clip without tags is all background."""
+    from miml_core.models.ored_lr import ORedLR
+
+    labels = np.full(bags.n_segments, BACKGROUND)
+    chosen = bags[tagged]
+    labels[bags.rows_of(tagged)] = ORedLR(leak=DEFAULT_LEAK).fit(chosen).annotate(chosen).argmax(axis=1)
+    return labels
+
+
+def _figures(
+    bags: BagSet,
+    truth: Labels,
+    clean: NDArray[np.bool_],
+    folds: list[tuple[Labels, Array, Labels]],
+    given: Labels,
+) -> dict[str, Any]:
+    scores = np.zeros(bags.tags.shape)
+    predicted = np.full(bags.n_segments, BACKGROUND)
+    for test, tag_scores, labels in folds:
+        scores[test] = tag_scores
+        predicted[bags.rows_of(test)] = labels
+    named = truth >= 0
+    return {
+        "new_clips": {"segments": _share(predicted, truth, named), **_tag_figures(bags.tags, scores)},
+        "given_tags": {
+            "all": _share(given, truth, np.ones(len(truth), dtype=bool)),
+            "named": _share(given, truth, named),
+            "clean": _share(given, truth, clean),
+        },
+    }
+
+
+def _untrained(
+    recordings: Sequence[SegmentedRecording], bags: BagSet, species: dict[str, tuple[str, str]]
+) -> dict[str, Any]:
+    """Return how well BirdNET's scores of clips rank the classes it knows."""
+    from miml_core.features.birdnet.species import find_species
+
+    names = [species.get(label, ("", label)) for label in bags.classes]
+    found = [find_species(english, scientific) for scientific, english in names]
+    columns = [column for column, one in enumerate(found) if one is not None]
+    indices = [one.index for one in found if one is not None]
+    if not columns:
+        return {"known_classes": 0}
+    scores = np.stack([np.asarray(one.clip_scores)[indices] for one in recordings])
+    return {"known_classes": len(columns), **_tag_figures(bags.tags[:, columns], scores)}
+
+
+def _tag_figures(tags: NDArray[np.int8], scores: Array) -> dict[str, float]:
+    return {
+        "tags_average_precision": round(average_precision(tags, scores), 4),
+        "tags_average_precision_per_class": round(class_average_precision(tags, scores), 4),
+    }
+
+
+def _share(labels: Labels, truth: Labels, among: NDArray[np.bool_]) -> float | None:
+    return round(float((labels == truth)[among].mean()), 4) if among.any() else None
