@@ -298,7 +298,8 @@ def _peak(scores: dict[int, float]) -> float:
 def _make_folds(evidence: Evidence, start: Array, seed: int) -> list[_Fold]:
     n_bags = evidence.bags.n_bags
     order = np.random.default_rng(seed).permutation(n_bags)
-    n_folds = min(5 if len(order) < 300 else 3, len(order))
+    several = len(evidence.columns) > 1 or evidence.scores is not None  # a longer search, of a more robust choice
+    n_folds = min(5 if len(order) < 300 and not several else 3, len(order))
     folds = []
     for held_out in np.array_split(order, n_folds):
         learnt = np.setdiff1d(order, held_out) if n_folds > 1 else order
