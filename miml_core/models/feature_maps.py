@@ -74,7 +74,7 @@ class CentreAndShrink:
 
 @dataclass(frozen=True)
 class ReduceGroups:
-    """Replace each large group of standardised features by its principal components.
+    """Replace each group of more than 256 standardised features by its first 128 principal components.
 
     An embedding has a thousand columns that are strongly correlated; its first components carry what distinguishes
     classes, and the cost of a fit grows with the number of columns. The components of a group are divided by one
@@ -87,7 +87,8 @@ class ReduceGroups:
 
     matrix: Array
 
-    MOST_COLUMNS: ClassVar[int] = 128
+    LARGE: ClassVar[int] = 256
+    N_COMPONENTS: ClassVar[int] = 128
     _SEGMENTS: ClassVar[int] = 20_000
 
     @classmethod
@@ -102,14 +103,17 @@ class ReduceGroups:
 
     @classmethod
     def is_large(cls, group: FeatureGroup) -> bool:
-        return group.n_columns > cls.MOST_COLUMNS
+        return group.n_columns > cls.LARGE
 
     @classmethod
     def _components(cls, Z: Array) -> Array:
-        values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
-        kept = slice(-1, -cls.MOST_COLUMNS - 1, -1)
-        spread = np.sqrt(max(float(values[kept].mean()), 1e-12))
-        return np.asarray(vectors[:, kept] / spread)
+        from sklearn.utils.extmath import randomized_svd
+
+        _, values, vectors = randomized_svd(Z, cls.N_COMPONENTS, n_iter=4, random_state=0)
+        components = np.zeros((Z.shape[1], cls.N_COMPONENTS))
+        components[:, : len(values)] = vectors.T
+        spread = np.sqrt(float((values**2).sum()) / (len(Z) * cls.N_COMPONENTS))
+        return np.asarray(components / max(spread, 1e-6))
 
     def __call__(self, Z: Array) -> Array:
         return Z @ self.matrix

@@ -86,7 +86,7 @@ class ORedLR(Model):
     alpha : float or "auto"
         Strength of the L2 penalty alpha / 2 |w|^2 on standardised features; "auto" chooses the value under which
         held-out bags are most likely. If the bags have several groups of features, each gets its own penalty in the
-        same way.
+        same way. A group of more than 256 features is first replaced by 128 principal components.
     background : bool
         Whether a segment may be none of the classes.
     background_kinds : int
@@ -324,7 +324,7 @@ class ORedLR(Model):
         """Return the maps from features to the design matrix: to one scale, to fewer columns, to those of a kernel."""
         maps: list[Any] = [Standardise.fit(bags.X)]
         Z = maps[0](bags.X)
-        if len(bags.groups) > 1 and any(ReduceGroups.is_large(group) for group in bags.groups):
+        if any(ReduceGroups.is_large(group) for group in bags.groups):
             maps.append(ReduceGroups.fit(Z, bags.groups))
             Z = maps[1](Z)
         if self.kernel is None:
@@ -349,7 +349,9 @@ class ORedLR(Model):
         """Return the number of columns of the design matrix of each group; a kernel is a further group of several."""
         if len(bags.groups) == 1:
             return [len(self._design_matrix(bags.X[:1])[0]) - 1]
-        sizes = [min(group.n_columns, ReduceGroups.MOST_COLUMNS) for group in bags.groups]
+        sizes = [
+            ReduceGroups.N_COMPONENTS if ReduceGroups.is_large(group) else group.n_columns for group in bags.groups
+        ]
         of_kernel = len(self._design_matrix(bags.X[:1])[0]) - 1 - sum(sizes)
         return [*sizes, of_kernel] if of_kernel else sizes
 

@@ -11,6 +11,7 @@ from miml_core.errors import BagtagError
 from miml_core.evaluation.media_sound import box_overlap, box_shared, covered, measure_sound
 from miml_core.evaluation.sound_chain import segment_truth
 from miml_core.evaluation.sound_sets import Event, find_box_sets, find_event_sets
+from miml_core.features.birdnet import birdnet_status
 
 RATE = 22_050
 PITCHES = {"wren": 2500.0, "robin": 4500.0, "owl": 7500.0, "Unknown": 9800.0}
@@ -61,6 +62,14 @@ def test_made_up_recordings_are_labelled_from_their_tags(tmp_path):
         "segments", "features", "model",
     )  # fmt: skip
     assert all(0 <= share <= 1 for share in accuracy.values())
+    features = figures["features"]
+    assert features["hand_made"]["new_clips"]["segments"] > 0.8
+    assert features["hand_made"]["given_tags"]["clean"] > 0.8
+    if birdnet_status().installed:
+        assert features["both"]["new_clips"]["segments"] > features["embedding"]["new_clips"]["segments"]
+        assert features["without_training"]["known_classes"] == 2  # wren and robin, as BirdNET shortens their names
+    else:
+        assert set(features) == {"hand_made"}
     assert json.loads(json.dumps(figures)) == figures
 
 

@@ -55,7 +55,7 @@ def test_a_large_group_becomes_its_principal_components():
     groups = [FeatureGroup("few", 3), FeatureGroup("many", 300)]
     Z = np.concatenate([rng.normal(size=(400, 3)), wide], axis=1)
     reduced = ReduceGroups.fit(Z, groups)(Z)
-    assert reduced.shape == (400, 3 + ReduceGroups.MOST_COLUMNS)
+    assert reduced.shape == (400, 3 + ReduceGroups.N_COMPONENTS)
     np.testing.assert_allclose(reduced[:, :3], Z[:, :3])
     variances = (reduced[:, 3:] ** 2).mean(axis=0)
     assert np.isclose(variances.mean(), 1.0) and np.isclose(variances[:5].sum(), variances.sum())
