@@ -1,6 +1,7 @@
 /** The routes of the app: bags, pictures, sound, the queue, counters, revisions, edits. */
 
 const KEPT_BAGS = 12;
+const KEPT_SUGGESTIONS = 40;
 const KEPT_IMAGES = 8;
 const KEPT_TILE_PIXELS = 32_000_000; // 4 bytes each, once decoded
 const KEEPALIVE_BYTES = 60_000; // browsers refuse more
@@ -30,6 +31,7 @@ export function apiFor(data) {
 /** Dispatches "unauthorized" when the server was restarted and does not accept the token any more. */
 export class Api extends EventTarget {
   #bags = new Map();
+  #suggestions = new Map();
   #images = new Map();
   #tiles = new Map();
   #tilePixels = 0;
@@ -68,6 +70,20 @@ export class Api extends EventTarget {
       const bag = await this.#json(path);
       keep(this.#bags, id, bag, KEPT_BAGS);
       return bag;
+    });
+  }
+
+  /** The suggested tags of a sound as last fetched, without asking; undefined when they never were. */
+  knownSuggestions(id) {
+    return this.#suggestions.get(id);
+  }
+
+  /** The suggested tags of a sound as they are now; BirdNET may have to listen to it first. */
+  suggestions(id) {
+    return this.#once(`suggestions/${id}`, async () => {
+      const found = await this.#json(`bag/${id}/suggestions`);
+      keep(this.#suggestions, id, found, KEPT_SUGGESTIONS);
+      return found;
     });
   }
 

@@ -28,8 +28,8 @@ export class BagSync {
   #covering = false;
   #coverAfter = 0;
 
-  constructor(disposables, api, outbox, { onBag, onProblem, onResult, onRevision, selected }) {
-    Object.assign(this, { disposables, api, outbox, onBag, onProblem, onResult, onRevision, selected });
+  constructor(disposables, api, outbox, { onBag, onProblem, onResult, onRevision, onNews, selected }) {
+    Object.assign(this, { disposables, api, outbox, onBag, onProblem, onResult, onRevision, onNews, selected });
     this.id = null;
     this.preview = null;
     this.revision = 0;
@@ -113,8 +113,8 @@ export class BagSync {
   compose() {
     if (this.#fetched === null) return;
     const mine = this.outbox.unsent.filter((edit) => edit.bag === this.id);
-    const fetched = { ...this.#fetched, classes: new Map(assignKeys(this.#fetched.classes).map((c) => [c.id, c])) };
-    this.bag = withEdits(fetched, [...this.#settled.map(({ edit }) => edit), ...mine]);
+    const edited = withEdits(this.#fetched, [...this.#settled.map(({ edit }) => edit), ...mine]);
+    this.bag = { ...edited, classes: new Map(assignKeys(edited.classes).map((c) => [c.id, c])) };
     this.onBag(this.bag);
   }
 
@@ -178,7 +178,10 @@ export class BagSync {
       this.onRevision(news.revision);
       const concerns = news.bags.includes(this.id) || news.topics.length > 0;
       if (!concerns) this.revision = Math.max(this.revision, news.revision);
-      else if (!this.disposables.over) await this.fetch({ quietly: true });
+      else if (!this.disposables.over) {
+        this.onNews();
+        await this.fetch({ quietly: true });
+      }
     } catch {
       // The outbox shows when the server is away; the next poll is in two seconds.
     } finally {

@@ -77,9 +77,8 @@ export class Commands {
     else this.#createAndTag(name);
   }
 
-  #createAndTag(name) {
-    const edit = this.do({ act: "add_class", name });
-    if (edit) this.do({ act: "tag", bag: this.editor.bag.id, class: `@${edit.number}`, value: 1 });
+  #createAndTag(name, scientific_name = "") {
+    this.do({ act: "tag_by_name", bag: this.editor.bag.id, name, scientific_name });
     this.editor.announce(`${name} added and tagged`);
   }
 
@@ -88,8 +87,9 @@ export class Commands {
     const { bag } = this.editor;
     const [segment] = this.editor.selection.segments;
     const likely = [...(segment?.guesses ?? []), ...bag.suggestions].map(([label]) => label);
-    const tagged = Object.keys(bag.tags).filter((id) => bag.tags[id] === 1).map(Number);
-    const first = this.editor.mode === "tag" ? [...likely, ...this.recent.order(bag.classes.values())] : [...likely, ...tagged];
+    const tagged = [...bag.classes.keys()].filter((id) => bag.tags[id] === 1);
+    const suggested = this.editor.suggestions.entries.map((one) => one.id);
+    const first = this.editor.mode === "tag" ? [...suggested, ...this.recent.order(bag.classes.values())] : [...likely, ...tagged];
     const ids = new Set([...first, ...bag.classes.keys()]);
     return [...ids].map((id) => bag.classes.get(id)).filter(Boolean);
   }
@@ -103,15 +103,25 @@ export class Commands {
   setTag(classId, value) {
     const { bag } = this.editor;
     this.do({ act: "tag", bag: bag.id, class: classId, value });
-    if (value === 1) this.recent.note(classId);
+    if (value === 1 && typeof classId === "number") this.recent.note(classId);
     this.editor.announce(`${nameOf(classId, this.editor.bag)} ${value === 1 ? "tagged" : "not tagged"}`);
   }
 
+  /** Tag the bag with a suggestion, or take that tag back; one that is no class yet becomes one. */
+  toggleSuggestion(one) {
+    if (one.id !== null) this.toggleTag(one.id);
+    else this.#takeSuggestion(one);
+  }
+
+  #takeSuggestion({ id, name, scientific_name }) {
+    if (id === null) this.#createAndTag(name, scientific_name);
+    else this.setTag(id, 1);
+  }
+
   takeSuggestions() {
-    const { bag } = this.editor;
-    const likely = bag.suggestions.filter(([id, p]) => p >= 0.5 && bag.tags[id] === undefined);
-    for (const [id] of likely) this.do({ act: "tag", bag: bag.id, class: id, value: 1 });
-    this.editor.announce(likely.length ? `${likely.length} suggested tags taken` : "No suggestion of one half or more");
+    const { strong } = this.editor.suggestions;
+    for (const one of strong) this.#takeSuggestion(one);
+    this.editor.announce(strong.length ? `${strong.length} suggested tags taken` : "No suggestion of one half or more");
   }
 
   finish(rest) {
@@ -186,6 +196,7 @@ export class Commands {
 
   #stored(done) {
     for (const { edit, result } of done) {
+      if (edit.act.act === "tag_by_name" && result.created?.length) this.recent.note(result.created[0]);
       if (["undo", "redo"].includes(edit.act.act) && result.sentence) this.editor.announce(result.sentence);
     }
   }

@@ -30,6 +30,8 @@ import { makeShape } from "./shapes.js";
 import { SidePanel } from "./side_panel.js";
 import { StatusBar } from "./statusbar.js";
 import { StreamlitBridge } from "./streamlit_bridge.js";
+import { SuggestionPanel } from "./suggestion_panel.js";
+import { Suggestions } from "./suggestions.js";
 import { TagBar } from "./tagbar.js";
 import { tilesFor } from "./tiles.js";
 import { Toolbar } from "./toolbar.js";
@@ -71,9 +73,13 @@ export class Editor {
     this.outbox.sendThrough(this.api);
     this.root.style.setProperty("--stage-height", layersHeight(this.data));
     this.root.dataset.mode = this.mode;
+    this.root.dataset.suggests = this.data.suggests ?? "";
     this.theme = readTheme(this.root);
     this.queueNavigation.open();
-    if (!first && !sameToken && this.item !== null) this.bagSync.fetch({ quietly: true });
+    if (!first && !sameToken && this.item !== null) {
+      this.suggestions.again();
+      this.bagSync.fetch({ quietly: true });
+    }
     this.layers.measure();
     this.refreshPanels();
   }
@@ -107,6 +113,7 @@ export class Editor {
       onBag: (bag) => this.#show(bag),
       onProblem: (problem) => this.showProblem(problem),
       onResult: (done) => this.commands.explain(done),
+      onNews: () => this.suggestions.again(),
       onRevision: (revision) => this.#showsCounters && this.counters.changedTo(revision),
       selected: () => this.selection.ids,
     });
@@ -114,12 +121,14 @@ export class Editor {
     this.overview = new Overview(disposables, this);
     this.bridge = new StreamlitBridge(disposables, this);
     this.commands = new Commands(this);
+    this.suggestions = new Suggestions(this);
     this.playback = new Playback(this);
     this.toolbar = new Toolbar(disposables, this);
     this.legend = new Legend(disposables, this);
     this.tagBar = new TagBar(disposables, this);
     this.statusBar = new StatusBar();
     this.outboxPanel = new OutboxPanel(this);
+    this.suggestionPanel = new SuggestionPanel(disposables, this);
     this.sidePanel = new SidePanel(disposables, this);
     new Pointer(disposables, this.layers, this);
     new Keyboard(disposables, this);
@@ -213,6 +222,7 @@ export class Editor {
     if (moved) this.view = new Viewport(bag.extent, bag.kind, bag.opening);
     const before = new Map(moved ? [] : this.bag.segments.map((segment) => [segment.id, segment]));
     this.bag = bag;
+    this.suggestions.show(bag);
     for (const segment of bag.segments) this.#giveShape(segment, before.get(segment.id), moved);
     if (moved) this.navigation.fit();
     if (another) this.#arrive();
@@ -353,6 +363,7 @@ export class Editor {
     this.outboxPanel.update();
     this.legend.update();
     this.tagBar.update();
+    this.suggestionPanel.update();
     this.sidePanel.update();
     if (!layers.includes("nothing")) this.layers.refresh(...layers);
   }

@@ -5,6 +5,8 @@
  * outcome only the server knows (split, undo) changes nothing here and shows when the bag is fetched again.
  */
 export const BACKGROUND = -2;
+const NEW_COLOUR = "#9aa3ad"; // of a class, until the server has chosen one
+const LONGEST_NAME = 200;
 
 /** What a segment counts as: the label a person gave, else the model's first guess, else nothing. */
 export function labelOf(segment) {
@@ -121,6 +123,15 @@ const performers = {
     else tags[act.class] = act.value;
     return { ...cleared, tags };
   },
+  tag_by_name(bag, act, { number }) {
+    const name = cleanName(act.name);
+    const wanted = [name, act.scientific_name ?? ""];
+    if (name === "" || name.length > LONGEST_NAME) return bag; // the server refuses
+    const known = findClass(bag.classes, ...wanted);
+    if (known) return { ...bag, tags: { ...bag.tags, [known.id]: 1 } };
+    const made = { id: `@${number}`, name, colour: NEW_COLOUR, shortcut: "", scientific_name: wanted[1], bags: 1 };
+    return { ...bag, classes: [...bag.classes, made], tags: { ...bag.tags, [made.id]: 1 } };
+  },
   finish(bag, act) {
     return { ...bag, finished: true, rest_unknown: act.rest === "unknown" };
   },
@@ -132,6 +143,21 @@ const performers = {
     return cleared === null ? bag : { ...cleared, tags: {}, finished: true, rest_unknown: false };
   },
 };
+
+/** The class of the first of these names that is the name or scientific name of one; undefined when there is none. */
+export function findClass(classes, ...names) {
+  const isCalled = (key) => (c) => nameKey(c.name) === key || nameKey(c.scientific_name) === key;
+  return names.map(nameKey).filter(Boolean).map((key) => classes.find(isCalled(key))).find(Boolean);
+}
+
+function cleanName(name) {
+  return name.normalize("NFC").trim().replace(/\s+/gu, " ");
+}
+
+/** A name for comparisons, as the server compares them: without letter case and repeated spaces. */
+function nameKey(name) {
+  return cleanName(name.normalize("NFKC").toUpperCase().toLowerCase());
+}
 
 function acceptedBy(annotator) {
   return (segment) => ({ ...segment, label: segment.guesses[0][0], accepted: true, annotator });

@@ -54,6 +54,11 @@ export class Keyboard {
     if (row?.run) {
       return row.run(editor) !== false || !MAY_PASS.includes(event.key);
     }
+    const suggested = editor.mode === "tag" ? editor.suggestions.forKey(event) : null;
+    if (suggested && editor.commands.mayEdit) {
+      editor.commands.toggleSuggestion(suggested);
+      return true;
+    }
     const chosen = classForKey(event, [...editor.bag.classes.values()]);
     if (!chosen || !editor.commands.mayEdit) return false;
     if (editor.mode === "tag") editor.commands.toggleTag(chosen.id);

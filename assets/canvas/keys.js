@@ -13,7 +13,7 @@ export const KEYS = [
   { group: "Labels", keys: ["Backspace"], shown: "Backspace", description: "take the label back", modes: EDITING, run: (b) => b.commands.label(null) },
   { group: "Labels", keys: ["Enter"], shown: "Enter", description: "accept, go to the next unchecked", modes: EDITING, run: (b) => b.commands.accept() },
   { group: "Labels", keys: ["Enter"], shift: true, shown: "Shift+Enter", description: "accept the whole bag", modes: EDITING, run: (b) => b.commands.acceptBag() },
-  { group: "Tags", keys: [], shown: "1 – 9", description: "tag on or off (or the class's own key)", modes: ["tag"] },
+  { group: "Tags", keys: [], shown: "1 – 9", description: "tag on or off: suggestions first (or the class's own key)", modes: ["tag"] },
   { group: "Tags", keys: ["/"], shown: "/", description: "find a tag by typing, or make a new one", modes: ["tag"], run: (b) => b.commands.find() },
   { group: "Tags", keys: ["a"], shown: "A", description: "take the suggested tags", modes: ["tag"], run: (b) => b.commands.takeSuggestions() },
   { group: "Tags", keys: ["0"], shown: "0", description: "nothing here, go to the next", modes: ["tag"], run: (b) => b.commands.nothingHere() },

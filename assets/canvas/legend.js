@@ -22,14 +22,17 @@ export class Legend {
     replaceWhenNew(this.node, JSON.stringify([mode, rows]), () => this.#chips(rows));
   }
 
-  /** The bag's tags, what is seen in it and what is suggested; then classes that have a key. */
+  /** The bag's tags, what is seen in it and what is suggested, unless that stands beside it; and classes with a key. */
   #rows() {
     const { bag, mode } = this.editor;
     const counts = countLabels(bag);
-    const suggested = new Map(mode === "tag" ? bag.suggestions : []);
+    const tagging = mode === "tag";
+    const suggested = new Map(tagging && bag.kind === "picture" ? bag.suggestions : []);
+    const beside = new Set(tagging && bag.kind === "sound" ? this.editor.suggestions.entries.map((one) => one.id) : []);
     const [current] = this.editor.selection.segments;
     const chosen = current ? labelOf(current) : null;
-    const rows = [...bag.classes.values()].map((c) => ({
+    const listed = [...bag.classes.values()].filter((c) => !beside.has(c.id));
+    const rows = (tagging && bag.kind === "sound" ? byKey(listed) : listed).map((c) => ({
       id: c.id,
       name: c.name,
       colour: c.colour,
@@ -74,10 +77,16 @@ export class Legend {
     if (!chip) return;
     const { commands, mode, layers } = this.editor;
     if (chip.dataset.find) commands.find();
-    else if (mode === "tag") commands.toggleTag(Number(chip.dataset.class));
+    else if (mode === "tag") commands.toggleTag(Number(chip.dataset.class) || chip.dataset.class);
     else commands.label(Number(chip.dataset.class));
     if (!chip.dataset.find) layers.node.focus({ preventScroll: true });
   }
+}
+
+/** Classes with a number key first, in the order of the keys. */
+function byKey(classes) {
+  const place = (c) => Number(c.keys.find((key) => /[1-9]/.test(key)) ?? 10);
+  return classes.map((c) => [place(c), c]).sort((a, b) => a[0] - b[0]).map(([, c]) => c);
 }
 
 /** How many segments of the bag have which label, counted by the server where not all of them are here. */

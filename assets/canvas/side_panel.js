@@ -16,7 +16,7 @@ export class SidePanel {
     this.retrain = this.#button(disposables, "Retrain", "Learns from all labels and tags, in the background: continue reviewing meanwhile.", () => editor.counters.retrain());
     this.buttons = element("div", { class: "panel-buttons" }, this.retrain, this.newList);
     this.hint = element("p", { class: "note" });
-    this.node = element("aside", { class: "side", "aria-label": "Selected segment and progress" }, this.segment, this.tags, this.numbers, this.buttons, this.hint);
+    this.node = element("aside", { class: "side", "aria-label": "Selected segment, suggestions and progress" }, editor.suggestionPanel.node, this.segment, this.tags, this.numbers, this.buttons, this.hint);
     disposables.listen(editor.counters, "change", () => this.update());
   }
 

@@ -5,7 +5,7 @@ const ACTS = [
   { name: "finish", key: "Enter", label: "Finish, next", description: "These are all the tags; go to the next bag (Enter)", run: (commands) => commands.finish("absent") },
   { name: "unsure", key: "U", label: "Not sure about the rest", description: "These tags hold, there may be more; go to the next bag (U)", run: (commands) => commands.finish("unknown") },
   { name: "nothing", key: "0", label: "Nothing here", description: "No tag at all; go to the next bag (0)", run: (commands) => commands.nothingHere() },
-  { name: "suggested", key: "A", label: "Take suggestions", description: "Tag what the model gives one half or more (A)", run: (commands) => commands.takeSuggestions() },
+  { name: "suggested", key: "A", label: "Take suggestions", description: "Tag every suggestion of one half or more (A)", run: (commands) => commands.takeSuggestions() },
 ];
 
 export class TagBar {
@@ -18,10 +18,10 @@ export class TagBar {
   }
 
   update() {
-    const { bag, mode } = this.editor;
+    const { bag, mode, suggestions } = this.editor;
     this.node.hidden = bag === null || mode !== "tag";
     if (this.node.hidden) return;
-    this.#buttons.get("suggested").hidden = !bag.suggestions.some(([id, p]) => p >= 0.5 && bag.tags[id] === undefined);
+    this.#buttons.get("suggested").classList.toggle("none", suggestions.strong.length === 0);
     this.state.textContent = bag.finished ? (bag.rest_unknown ? "finished, not sure about the rest" : "finished") : "";
   }
 

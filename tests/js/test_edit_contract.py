@@ -40,6 +40,9 @@ def random_edit(rng: random.Random, segments: list[int]) -> dict[str, Any]:
         {"act": "nothing_here", "bag": 1, "confirm": sure},
         {"act": "accept_bag", "bag": 1},
     ]
+    names = (("Great Tit", "Parus major"), ("parus  MAJOR", ""), ("robin", ""), ("Kauz", "owl"), ("Ü", ""), (" ", ""))
+    name, scientific_name = rng.choice(names)
+    acts += 2 * [{"act": "tag_by_name", "bag": 1, "name": name, "scientific_name": scientific_name}]
     if some:
         acts += 2 * [{"act": "correct", "segments": some, "label": rng.choice([1, 2, 3, BACKGROUND, None])}]
         acts += [{"act": "accept", "segments": some}]
@@ -55,12 +58,15 @@ def random_edit(rng: random.Random, segments: list[int]) -> dict[str, Any]:
 def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
     """What a person sees of a bag: its tags and state, and each segment's outline, label and standing.
 
-    The exact outline and the id of a new segment, and what is predicted of it, only the server knows.
+    The exact outline of a new segment and what is predicted of it, the colour of a new class, and the ids of both, only
+    the server knows.
     """
+    named = {str(one["id"]): one["name"] for one in bag["classes"]}
     made = act in ("draw", "merge")
     names = ("label", "accepted", "annotator", *(() if made else ("id", "rings", "guesses", "contradicts")))
     return {
-        "tags": {int(one): value for one, value in bag["tags"].items()},
+        "classes": [[one["name"], one["scientific_name"], one["shortcut"]] for one in bag["classes"]],
+        "tags": {named[one]: value for one, value in bag["tags"].items()},
         "finished": bag["finished"],
         "rest_unknown": bag["rest_unknown"],
         "segments": sorted(([each[name] for name in names] for each in bag["segments"]), key=repr),
@@ -99,3 +105,4 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
                 break
     refused = {("nothing_here", False), ("tag", False), ("accept", False)}
     assert refused | {("nothing_here", True), ("draw", True), ("merge", True)} <= seen
+    assert {("tag_by_name", True), ("tag_by_name", False)} <= seen

@@ -59,6 +59,7 @@ def test_what_is_accepted_matches_the_schema(edit: dict[str, Any]) -> None:
         {"act": "correct", "segments": [4, "@2.1"], "label": BACKGROUND, "sampled": True},
         {"act": "draw", "bag": 1, "rings": [[[0, 1.5], [1, 2], [2, 0]]], "label": None},
         {"act": "add_class", "name": "Wren"},
+        {"act": "tag_by_name", "bag": 1, "name": "Great Tit", "scientific_name": "Parus major"},
         {"act": "undo"},
     ],
 )

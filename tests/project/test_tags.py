@@ -94,3 +94,43 @@ def test_what_is_not_there_is_refused_in_a_sentence(small: Project) -> None:
     with pytest.raises(BagtagError, match="cannot have 5 as its value"):
         small.edits.tag(1, 1, 5)  # type: ignore[arg-type]
     assert np.all([entry.act == "add_class" for entry in small.edits.history()])
+
+
+def test_tagging_by_name_adds_the_class_in_the_same_edit(small: Project) -> None:
+    result = small.edits.tag_by_name(1, " Great  Tit ", "Parus major")
+    tit = small.classes.find("Parus major")
+    assert tit is not None and (tit.name, tit.scientific_name, tit.n_bags) == ("Great Tit", "Parus major", 1)
+    assert result.created == [tit.id] and result.bag_id == 1
+    assert small.edits.history(limit=1)[0].sentence == "clip 0.wav: tagged Great Tit, a new class"
+    small.edits.undo(bag_id=1)
+    assert small.classes.find("Great Tit") is None and small.bags.get(1).tags == {}
+    small.edits.redo(bag_id=1)
+    assert small.bags.get(1).tags == {tit.id: 1}
+    assert small.classes.find("Great Tit") == tit
+
+
+def test_tagging_by_name_takes_the_class_that_exists(small: Project) -> None:
+    small.edits.tag(1, 2, -1)
+    for name, scientific in (("ROBIN", ""), ("Erithacus", "robin")):
+        result = small.edits.tag_by_name(1, name, scientific)
+        assert result.created == [2], "what @N means"
+    assert small.bags.get(1).tags == {2: 1}
+    assert len(small.classes.list()) == 3
+    with pytest.raises(BagtagError, match="needs a name"):
+        small.edits.tag_by_name(1, "  ")
+
+
+def test_a_new_class_that_other_bags_use_is_not_undone(small: Project) -> None:
+    (tit,) = small.edits.tag_by_name(1, "Great Tit").created
+    small.edits.tag(2, tit)
+    with pytest.raises(BagtagError, match="used by other bags now; remove the tag instead"):
+        small.edits.undo(bag_id=1)
+    assert small.bags.get(1).tags == {tit: 1}
+
+
+def test_a_later_edit_of_the_screen_names_the_class_by_the_number_of_its_edit(small: Project) -> None:
+    for number, name in ((1, "Great Tit"), (3, "Wren")):
+        small.edits.apply_once("0123456789abcdef", number, {"act": "tag_by_name", "bag": 1, "name": name})
+        off = {"act": "tag", "bag": 1, "class": f"@{number}", "value": 0}
+        small.edits.apply_once("0123456789abcdef", number + 1, off)
+    assert small.bags.get(1).tags == {}

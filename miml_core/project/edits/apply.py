@@ -17,7 +17,7 @@ from miml_core.project.db.schema import history as history_table
 from miml_core.project.db.store import Store
 from miml_core.project.edits import history
 from miml_core.project.edits.bags import RemoveBags, SetNote
-from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass
+from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
 from miml_core.project.edits.edit import Edit
 from miml_core.project.edits.fields import OptionalBagId, Schema
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
@@ -49,7 +49,7 @@ class Redo(Edit):
 EDITS: dict[str, type[Edit]] = {
     each.name: each
     for each in (
-        *(Tag, SetTags, Finish, Unfinish, NothingHere, SetLabel, Accept, AcceptBag),
+        *(Tag, TagByName, SetTags, Finish, Unfinish, NothingHere, SetLabel, Accept, AcceptBag),
         *(DrawSegment, RedrawSegment, MergeSegments, SplitSegment, DeleteSegments, SetNote, RemoveBags),
         *(AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, Undo, Redo),
     )
@@ -138,9 +138,10 @@ def _perform(
         # A screen that does not show the class yet adds it by name: return the one that exists.
         return EditResult(revisions.current(connection), f"class {known.name} exists", None, created=[known.id])
     changes = RowChanges(connection)
-    sentence, bag_id = edit.apply(changes, annotator)
+    sentence, bag_id, meant = edit.apply(changes, annotator)
     if not changes.rows:
-        return EditResult(revisions.current(connection), sentence, bag_id)
+        created = [] if meant is None else [meant]
+        return EditResult(revisions.current(connection), sentence, bag_id, created=created)
     overtook = [] if seen is None else _overtaken(connection, changes, seen, annotator, nonce)
     result = history.record(
         connection,
@@ -152,7 +153,7 @@ def _perform(
         nonce=nonce,
         creates=edit.creates,
     )
-    return replace(result, overtook=overtook)
+    return replace(result, overtook=overtook, created=result.created if meant is None else [meant])
 
 
 def _overtaken(

@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection, exists, func, select
 
 from miml_core.errors import BagtagError
-from miml_core.project.db.rows import LIVE_CLASS, class_row
+from miml_core.project.db.rows import LIVE_CLASS, bag_row, class_row
 from miml_core.project.db.schema import bags, tags, verdicts
 from miml_core.project.db.schema import classes as table
 from miml_core.project.edits import palette
 from miml_core.project.edits.edit import Edit, Outcome
-from miml_core.project.edits.fields import ClassId, ClassIds, ClassRows, Flag, OptionalText, Text
+from miml_core.project.edits.fields import BagId, ClassId, ClassIds, ClassRows, Flag, OptionalText, Text
 from miml_core.project.edits.row_changes import RowChanges
+from miml_core.project.edits.tags import add_tag
 from miml_core.project.errors import NeedsConfirmation
 from miml_core.project.queries.classes import ids_by_name, name_key
 
@@ -40,6 +41,29 @@ class AddClass(Edit):
         values = _checked(changes.connection, _fields_of(self), None)
         _insert(changes, values)
         return Outcome(f"new class {values['name']}", None)
+
+
+@dataclass(frozen=True)
+class TagByName(Edit):
+    """Tag a bag with the class of a name or scientific name, which is added if the project has none."""
+
+    name: ClassVar[str] = "tag_by_name"
+    creates: ClassVar[str] = "classes"
+    bag: BagId
+    class_name: Text
+    scientific_name: Text = ""
+
+    def apply(self, changes: RowChanges, annotator: str) -> Outcome:
+        bag = bag_row(changes.connection, self.bag)
+        values = dict.fromkeys(_FIELDS, "") | {"name": self.class_name, "scientific_name": self.scientific_name}
+        wanted = (_clean_name(self.class_name), self.scientific_name)
+        known = ids_by_name(changes.connection, wanted)
+        class_id = next((known[name] for name in wanted if name in known), None)
+        if class_id is None:
+            class_id = _insert(changes, _checked(changes.connection, values, None))
+        add_tag(changes, bag.id, class_id)
+        name = class_row(changes.connection, class_id).name
+        return Outcome(f"{bag.name}: tagged {name}{'' if known else ', a new class'}", bag.id, class_id)
 
 
 @dataclass(frozen=True)

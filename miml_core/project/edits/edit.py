@@ -25,6 +25,8 @@ class Outcome(NamedTuple):
     sentence: str
     bag_id: int | None
     """The one bag that it concerns."""
+    meant: int | None = None
+    """What a later edit of the same screen means by this one's number, if that may have existed before."""
 
 
 @dataclass(frozen=True)

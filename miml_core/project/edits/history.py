@@ -172,6 +172,8 @@ def _reason(connection: Connection, row: Row[Any], key: str) -> str:
         return "Its bag is no longer in the project."
     if kind in ("segments", "verdicts"):
         return "The segments of this bag have been detected again since."
+    if kind == "classes" and row.act == "tag_by_name":
+        return "Its new class is used by other bags now; remove the tag instead."
     return "What it changed is in use now."
 
 

@@ -108,7 +108,7 @@ class NothingHere(Edit):
 
 
 def add_tag(changes: RowChanges, bag_id: int, class_id: int) -> bool:
-    """Tag a bag with the class of one of its segments; return False when it already is."""
+    """Tag a bag with a class; return False when it already is."""
     return changes.put(tags_table, bag_id, class_id, value=1)
 
 

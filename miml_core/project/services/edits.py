@@ -15,7 +15,7 @@ from typing import Any, Literal
 from miml_core.errors import BagtagError
 from miml_core.project.edits import apply, tag_table
 from miml_core.project.edits.bags import RemoveBags, SetNote
-from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass
+from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
 from miml_core.project.edits.edit import Edit
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
@@ -85,6 +85,18 @@ class Edits(Service):
             Segments of the bag have this label and the tag would be removed; `confirm` also clears their labels.
         """
         return self.apply(Tag(bag_id, class_id, value, confirm), annotator=annotator, seen=seen)
+
+    def tag_by_name(
+        self,
+        bag_id: int,
+        name: str,
+        scientific_name: str = "",
+        *,
+        annotator: str | None = None,
+        seen: int | None = None,
+    ) -> EditResult:
+        """Tag a bag with the class of this name or scientific name (`created[0]`), added if there is none."""
+        return self.apply(TagByName(bag_id, name, scientific_name), annotator=annotator, seen=seen)
 
     def set_tags(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from miml_core.project.review_records import BagSuggestions
 from miml_core.project.services.service import Service
-from miml_core.project.suggestions.suggest import suggest
+from miml_core.project.suggestions.suggest import is_available, suggest
 
 
 class Suggestions(Service):
@@ -18,3 +18,7 @@ class Suggestions(Service):
         it (about half a second for 10 s); its scores are kept in the project's cache.
         """
         return suggest(self._store, bag_id)
+
+    def available(self) -> bool:
+        """Return whether there can be suggestions: there is a run, or sound that BirdNET can hear, or none yet."""
+        return is_available(self._store)

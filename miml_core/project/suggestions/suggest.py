@@ -17,6 +17,7 @@ from miml_core.project.db.store import Store
 from miml_core.project.errors import Busy
 from miml_core.project.media.files import location_of_bag
 from miml_core.project.queries.classes import all_classes
+from miml_core.project.queries.prediction_blocks import current_run
 from miml_core.project.queries.predictions import tag_probabilities
 from miml_core.project.records import Class, RecordingLocation
 from miml_core.project.review_records import BagSuggestions, Suggestion
@@ -58,6 +59,19 @@ def suggest(store: Store, bag_id: int) -> BagSuggestions:
         return BagSuggestions(_ranked(_of_run(classes, run_id, by_run)), problem=str(error))
     suggested = _joined(classes, run_id, by_run, heard, _occurring(location))
     return BagSuggestions(_ranked(suggested), heard=True, place=location.place, week=_week(location))
+
+
+def is_available(store: Store) -> bool:
+    """Return whether there can be suggestions: there is a run, or BirdNET and sound that it can hear, or none yet."""
+    from miml_core.features.birdnet import birdnet_status, suitable_rate
+
+    with store.read() as connection:
+        if current_run(connection) is not None:
+            return True
+        if settings.kind(connection) != "sound":
+            return False
+        rates = list(connection.execute(select(media.c.rate).distinct()).scalars())
+    return birdnet_status().installed and (not rates or any(rate is None or suitable_rate(rate) for rate in rates))
 
 
 def _heard(store: Store, bag_id: int) -> tuple[RecordingLocation, dict[int, float]]:

@@ -9,8 +9,10 @@ import streamlit as st
 from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.errors import ProjectMoved
+from pages.widgets.app.birdnet_loading import load_birdnet
 from pages.widgets.app.dialogs import show_dialogs
 from pages.widgets.app.job_strip import job_strip
+from pages.widgets.app.place_field import place_field
 from pages.widgets.app.session import annotator, asked_page, close_project, current_project, set_annotator
 from pages.widgets.errors import forget_errors, show_errors
 from pages.widgets.text import plain
@@ -51,6 +53,7 @@ def frame() -> None:
         st.navigation([st.Page("welcome.py", title="Welcome", default=True)], position="hidden").run()
         return
     _forget_other_projects(project)
+    load_birdnet(project)
     page = st.navigation(_pages(), position="top")
     if st.session_state.get(_PAGE) != page.url_path:
         forget_errors()
@@ -96,12 +99,14 @@ def _pages() -> list[st.Page]:
 
 
 def _project_menu(project: Project) -> None:
-    """Draw the menu of the project: its folder, the annotator's name, the way back to the start page."""
+    """Draw the menu of the project: its folder, the annotator's name, its place, the way back to the start page."""
     with st.popover(plain(project.name), icon=":material/folder_open:", type="tertiary", key="project-menu"):
         st.text(str(project.folder))
         st.text_input(
             "Your name", annotator(), key="frame.name", help="Signs your tags and corrections.", on_change=_take_name
         )
+        if project.kind == "sound":
+            place_field(project)
         st.button("Open another project", key="frame.close", icon=":material/logout:", on_click=close_project)
 
 

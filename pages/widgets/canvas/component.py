@@ -80,6 +80,7 @@ def canvas(
         "annotator": project.annotator[:80],
         "name": key,
         "mode": mode,
+        "suggests": _suggests(project, mode),
         "bag": bag_id,
         "queue": None if queue is None else dict(queue),
         "request": _request(request),
@@ -97,6 +98,13 @@ def canvas(
 
 def _ignore() -> None:
     """Do nothing: Streamlit only needs a callback to learn the names of the component's state."""
+
+
+def _suggests(project: Project, mode: Mode) -> str:
+    """Return where suggestions go: "beside" the sound; "line" if there is only a sentence about them; "" elsewhere."""
+    if mode != "tag" or project.kind != "sound":
+        return ""
+    return "beside" if project.suggestions.available() else "line"
 
 
 @cache

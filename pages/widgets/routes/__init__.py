@@ -13,6 +13,7 @@ from pages.widgets.routes.images import send_image
 from pages.widgets.routes.previews import send_preview
 from pages.widgets.routes.queue import send_queue
 from pages.widgets.routes.sound import send_sound
+from pages.widgets.routes.suggestions import send_suggestions
 
 _PROJECT = "/bagtag/{project}"
 _SWITCH_SECONDS = 0.0005
@@ -28,6 +29,7 @@ def canvas_routes() -> list[Route]:
         Route(f"{_PROJECT}/news", guarded(send_news), methods=["GET"]),
         Route(f"{_PROJECT}/bag/{{bag:id}}", guarded(send_bag), methods=["GET"]),
         Route(f"{_PROJECT}/bag/{{bag:id}}/next", guarded(send_next), methods=["GET"]),
+        Route(f"{_PROJECT}/bag/{{bag:id}}/suggestions", guarded(send_suggestions, at_once=2), methods=["GET"]),
         Route(f"{_PROJECT}/image/{{bag:id}}", guarded(send_image, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/sound/{{bag:id}}", guarded(send_sound, by_address=True, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/preview/{{preview}}", guarded(send_preview), methods=["GET"]),
