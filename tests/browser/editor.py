@@ -46,6 +46,11 @@ class Editor:
     def saved(self) -> dict[str, Any]:
         return self.wait("s.state === 'saved'")
 
+    def digit(self, class_id: int) -> str:
+        """The number key of a class in tag mode, once the suggestions are there."""
+        self.page.wait_for_function(f"!{EDITOR}.suggestions.waiting")
+        return self.ask(f"b => b.bag.classes.get({class_id}).keys.at(-1)")
+
     def place(self, segment: int) -> tuple[float, float]:
         """The middle of a segment on the page, in pixels."""
         box = self.ask(f"b => b.bag.segments.find(s => s.id === {segment}).shape.box")

@@ -204,7 +204,7 @@ def test_tag_mode_toggles_creates_and_finishes(page, server, stored):
     stored.edits.unfinish(2)
     editor = Editor.open(page, server.url, bag=2, mode="tag")
     had = stored.bags.get(2).tags.get(6)
-    editor.press("6")
+    editor.press(editor.digit(6))
     editor.saved()
     assert (stored.bags.get(2).tags.get(6) == 1) != (had == 1)
     editor.press("/")
@@ -225,7 +225,7 @@ def test_removing_a_tag_that_segments_carry_asks_first(page, server, stored):
     segment = stored.segments.list(2)[0].id
     stored.edits.set_label(segment, wren.id)
     editor = Editor.open(page, server.url, bag=2, mode="tag")
-    editor.press("1")
+    editor.press(editor.digit(wren.id))
     page.locator(".bagtag .notice button", has_text="Yes").wait_for()
     assert stored.bags.get(2).tags[wren.id] == 1
     page.locator(".bagtag .notice button", has_text="Yes").click()

@@ -59,7 +59,7 @@ def post(client, root, *edits, **headers):
 
 
 def paths(root: str) -> list[str]:
-    names = ("news?since=0", "bag/1", "image/1?v=x", "sound/1", "preview/abc", "queue?order=newest", "counters")
+    names = ("news?since=0", "bag/1", "bag/1/suggestions", "image/1?v=x", "sound/1", "preview/abc", "queue?order=newest", "counters")
     return [f"{root}/{name}" for name in names]
 
 
