@@ -108,7 +108,7 @@ def test_what_was_heard_before_ctrl_c_is_kept(
 
     heard: list[str] = []
 
-    def scores(file: Any, *window: Any) -> Any:
+    def scores(store: Any, bag_id: int, file: Any, *window: Any) -> Any:
         if len(heard) == 1:
             heard.append("stopped")
             raise KeyboardInterrupt

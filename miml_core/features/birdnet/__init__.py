@@ -3,7 +3,7 @@
 It is an optional extra; `birdnet_status` returns whether it is installed, and what to do if not.
 """
 
-from miml_core.features.birdnet.clip_scores import mean_scores, sampled_starts, score_clip
+from miml_core.features.birdnet.clip_scores import is_sampled, mean_scores, sampled_starts, score_clip
 from miml_core.features.birdnet.files import LICENCE, BirdnetStatus, birdnet_status
 from miml_core.features.birdnet.location import WHOLE_YEAR, birdnet_week, species_by_place
 from miml_core.features.birdnet.network import (
@@ -41,6 +41,7 @@ __all__ = [
     "check_rate",
     "cut_windows",
     "find_species",
+    "is_sampled",
     "load_network",
     "mean_scores",
     "mel_images",

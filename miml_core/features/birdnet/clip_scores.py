@@ -13,8 +13,8 @@ from miml_core.features.birdnet.windows import Channel, read_windows, window_sta
 STEP_SECONDS = 0.75
 """Largest distance between windows: of the steps tried, this one ranked species best."""
 
-MOST_WINDOWS = 120
-"""Of a longer recording that many windows, spread evenly, are a sample that takes a few seconds."""
+MOST_WINDOWS = 60
+"""Of a longer recording that many windows, spread evenly, are a sample that takes about two seconds."""
 
 
 def sampled_starts(duration: float) -> NDArray[np.float64]:
@@ -30,10 +30,15 @@ def sampled_starts(duration: float) -> NDArray[np.float64]:
     >>> sampled_starts(5.0)
     array([0.        , 0.66666667, 1.33333333, 2.        ])
     >>> len(sampled_starts(3 * 3600.0))
-    120
+    60
     """
     starts = window_starts(duration, STEP_SECONDS)
-    return starts if len(starts) <= MOST_WINDOWS else np.linspace(0.0, starts[-1], MOST_WINDOWS)
+    return np.linspace(0.0, starts[-1], MOST_WINDOWS) if is_sampled(duration) else starts
+
+
+def is_sampled(duration: float) -> bool:
+    """Return whether a clip is so long that only a sample of its windows is scored."""
+    return len(window_starts(duration, STEP_SECONDS)) > MOST_WINDOWS
 
 
 def mean_scores(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:

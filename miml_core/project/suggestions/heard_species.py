@@ -16,6 +16,7 @@ from miml_core.media.audio import Channel
 from miml_core.project.db import cache, settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.store import Store
+from miml_core.project.instances.timelines import window_embeddings_of_bag
 from miml_core.project.media.files import BagFile, check_same_file, file_of_bag
 
 N_KEPT = 60
@@ -55,17 +56,22 @@ def heard_species(store: Store, bag_id: int) -> dict[int, float]:
     with turn.lock:
         known = _read(store, name)
         if known is None:
-            known = _best(_scores_of_bag(file, bag.start, bag.end, channel))
+            known = _best(_scores_of_bag(store, bag_id, file, bag.start, bag.end, channel))
             with store.read() as connection:
                 check_same_file(connection, store.folder, bag_id, file)
             cache.write(store.folder, name, to_json({"species": list(known.items())}).encode(), _FOLDER)
     return known
 
 
-def _scores_of_bag(file: BagFile, start: float, end: float, channel: Channel) -> NDArray[np.float32]:
-    from miml_core.features.birdnet import score_clip
+def _scores_of_bag(
+    store: Store, bag_id: int, file: BagFile, start: float, end: float, channel: Channel
+) -> NDArray[np.float32]:
+    """Return the (6522,) scores of a bag, from the timeline that its features are made from; a sample of a long bag."""
+    from miml_core.features.birdnet import is_sampled, mean_scores, score_clip
 
-    return score_clip(file.path, start, end, channel)
+    if is_sampled(end - start):
+        return score_clip(file.path, start, end, channel)
+    return mean_scores(window_embeddings_of_bag(store, bag_id))
 
 
 def _best(scores: NDArray[np.float32]) -> dict[int, float]:

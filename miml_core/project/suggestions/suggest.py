@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 LEAST_RUN = 0.2
 """Probability of a run from which a class is suggested."""
 LEAST_CLASS = 0.05
-"""Score of BirdNET from which a class of the project is suggested: in 45 clips of NIPS4Bplus, .05 found .36 of the
-species at a precision of .44 with the place known, .1 found .27 at .57."""
+"""Score of BirdNET from which a class of the project is suggested. In 240 clips of NIPS4Bplus with their 50 species as
+classes, .05 finds .40 of the species at a precision of .75; .1 finds .31 at .88."""
 LEAST_NEW = 0.1
-"""Score of BirdNET from which a species that is no class yet is suggested."""
+"""Score of BirdNET from which a species that is no class yet is suggested: in the same clips without classes, .1 has a
+precision of .63 with the place known and .43 without it; .05 has .46 and .29."""
 LEAST_OCCURRENCE = 0.03
 """Species that BirdNET thinks less probable than this at the place and in the week are left out."""
 MOST = 8
