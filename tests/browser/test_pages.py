@@ -244,7 +244,7 @@ def test_two_tabs_see_each_others_tags(window, server, home):
     there.wait(f"s.bag === {bag}")
     tagged = here.state["tags"].get("4") == 1
     pages[0].bring_to_front()
-    here.press("4")
+    here.press(here.digit(4))
     here.saved()
     pages[1].bring_to_front()
     there.wait(f"(s.tags['4'] === 1) === {'false' if tagged else 'true'}")
