@@ -25,7 +25,8 @@ minus the L2 penalty alpha / 2 |w|^2 (`ored_lr_likelihood.py`).
 This is `solver="em"`. At w = w' the gradient (22) is also that of l(w), so that the default solver, L-BFGS, maximises
 l(w) directly with one E-step per evaluation (`ored_lr_solvers.py`).
 
-**Kernel (4.3).** The features are replaced by similarities k(x) to a dictionary of segments (24, 25): `_design_matrix`.
+**Kernel (4.3).** The features are replaced by similarities k(x) to a dictionary of segments (24, 25):
+`ored_lr_design.py`.
 
 **Prediction (5).** Inductive (26): `predict_proba`; transductive (27): `annotate`; tags (28): `predict_tags`.
 
@@ -48,18 +49,9 @@ from miml_core.bags import UNKNOWN, BagSet
 from miml_core.impossible_bags import refuse_impossible_bags
 from miml_core.models.background import background_shift, lower_background
 from miml_core.models.base import Model, RandomState, draw_seed
-from miml_core.models.feature_maps import (
-    PretrainedScores,
-    RandomFourier,
-    RBFDictionary,
-    ReduceGroups,
-    Standardise,
-    apply,
-    kernel_delta,
-    pack,
-    unpack,
-)
+from miml_core.models.feature_maps import FeatureMap, PretrainedScores, pack, unpack
 from miml_core.models.fit_progress import FitProgress, Progress
+from miml_core.models.ored_lr_design import design_matrix, fit_maps, group_columns
 from miml_core.models.ored_lr_likelihood import (
     CandidateLikelihood,
     MarginalLikelihood,
@@ -73,9 +65,6 @@ from miml_core.models.ored_lr_start import FITTING, PHASES, Start, find_start, i
 from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
-
-_KERNEL_GAIN = 4.0
-"""Factor of the kernel's features, which have norm 1, so that one alpha suits them and standardised features."""
 
 
 class ORedLR(Model):
@@ -149,8 +138,8 @@ class ORedLR(Model):
 
     name: ClassVar[str] = "ored-lr"
 
-    maps_: list[Any]
-    pretrained_: list[Any]
+    maps_: list[FeatureMap]
+    pretrained_: list[FeatureMap]
     groups_: list[list[Any]]
     weights_: Array
     segment_weights_: Array
@@ -223,8 +212,9 @@ class ORedLR(Model):
         training = informative_bags(bags, background=self.background, prune=self.prune)
         self.maps_ = self._fit_maps(bags, seed) if earlier is None else earlier.maps_
         self.pretrained_ = [] if bags.pretrained is None else [PretrainedScores.fit(bags.X, bags.pretrained)]
+        columns = group_columns(self.maps_, bags)
         evidence = Evidence(
-            self._design_matrix(training.X), training, self._columns(bags), self._scores(training.X), self.leak
+            self._design_matrix(training.X), training, columns, self._pretrained_scores(training.X), self.leak
         )
         fit_progress = FitProgress(progress, PHASES)
         start = self._start(evidence, earlier, seed, fit_progress)
@@ -255,6 +245,16 @@ class ORedLR(Model):
         if self.background:
             self._limit_background(likelihood, gains, bags)
         return self
+
+    def _fit_maps(self, bags: BagSet, seed: int) -> list[FeatureMap]:
+        return fit_maps(
+            bags,
+            kernel=self.kernel,
+            width=self.width,
+            dictionary_share=self.dictionary_share,
+            fourier_features=self.fourier_features,
+            seed=seed,
+        )
 
     def _start(self, evidence: Evidence, earlier: ORedLR | None, seed: int, fit_progress: FitProgress) -> Start:
         """Return the weights and penalty of the earlier fit, or find them."""
@@ -318,52 +318,19 @@ class ORedLR(Model):
         wanted = [columns.get(name, zero) for name in classes]
         return np.column_stack([*wanted, self.weights_[:, len(self.classes_) :]])
 
-    # features and kernel (4.3)
-
-    def _fit_maps(self, bags: BagSet, seed: int) -> list[Any]:
-        """Return the maps from features to the design matrix: to one scale, to fewer columns, to those of a kernel."""
-        maps: list[Any] = [Standardise.fit(bags.X)]
-        Z = maps[0](bags.X)
-        if any(ReduceGroups.is_large(group) for group in bags.groups):
-            maps.append(ReduceGroups.fit(Z, bags.groups))
-            Z = maps[1](Z)
-        if self.kernel is None:
-            return maps
-        delta = kernel_delta(Z, self.width)
-        if self.kernel == "rbf":
-            n_centres = max(1, round(self.dictionary_share * len(Z)))
-            maps.append(RBFDictionary.fit(Z, n_centres=n_centres, delta=delta, seed=seed))
-        else:
-            n_pairs = max(1, self.fourier_features // 2)
-            maps.append(RandomFourier.fit(Z, n_pairs=n_pairs, gamma=1.0 / delta, seed=seed))
-        return maps
+    # prediction (5)
 
     def _design_matrix(self, X: Array) -> Array:
         """Return (N, D + 1): scaled features, those of the kernel (eq. 24), and 1 for the bias."""
-        of_kernel = [one for one in self.maps_ if isinstance(one, RBFDictionary | RandomFourier)]
-        parts = [apply([one for one in self.maps_ if one not in of_kernel], X)]
-        parts += [_KERNEL_GAIN * one(parts[0]) for one in of_kernel]
-        return np.concatenate([*parts, np.ones((len(X), 1))], axis=1)
+        return design_matrix(self.maps_, X)
 
-    def _columns(self, bags: BagSet) -> list[int]:
-        """Return the number of columns of the design matrix of each group; a kernel is a further group of several."""
-        if len(bags.groups) == 1:
-            return [len(self._design_matrix(bags.X[:1])[0]) - 1]
-        sizes = [
-            ReduceGroups.N_COMPONENTS if ReduceGroups.is_large(group) else group.n_columns for group in bags.groups
-        ]
-        of_kernel = len(self._design_matrix(bags.X[:1])[0]) - 1 - sum(sizes)
-        return [*sizes, of_kernel] if of_kernel else sizes
-
-    def _scores(self, X: Array) -> Array | None:
+    def _pretrained_scores(self, X: Array) -> Array | None:
         """Return the (N, C) scores of the pretrained classifier, if there is one."""
         return self.pretrained_[0](X) if self.pretrained_ else None
 
-    # prediction (5)
-
     def _log_prior(self, weights: Array, X: Array) -> Array:
         """Return (N, C) or (N, C + 1) log p(y | x, w) (eq. 1)."""
-        scores = self._scores(X)
+        scores = self._pretrained_scores(X)
         trusted = None if scores is None else self.trust_ * scores
         return merge_background(label_log_prior(self._design_matrix(X), weights, trusted), len(self.classes_))
 
