@@ -25,7 +25,7 @@ def note_about(project: Project, found: BagSuggestions) -> str:
     if found.problem:
         from miml_core.features.birdnet import birdnet_status
 
-        # Who has a model of their own need not be told again and again that BirdNET could be installed.
+        # With a model of their own, people need not read on every clip that BirdNET could be installed.
         return found.problem if project.runs.current() is None or birdnet_status().installed else ""
     if not found.heard:
         return ""
