@@ -32,9 +32,9 @@ l(w) directly with one E-step per evaluation (`ored_lr_solvers.py`).
 
 Three extensions of the paper's model are off by default: a background class, tags without a segment (leak), and
 segments whose label a person gave; the E-step stays exact (`posterior.py`). If the bags come with a pretrained
-classifier of their classes (`BagSet.pretrained`), its scores s_c(x), times one factor for all classes, are added to the
-exponents w_c' x of (1): a class without tags is then predicted by the pretrained classifier alone, and the weights
-learn what it gets wrong. `ored_lr_start.py` and `ored_lr_penalty.py` find the first weights and the penalty.
+classifier of their classes (`BagSet.pretrained`), its scores s_c(x) are added to the exponents w_c' x of (1): a class
+with few tags is then predicted mostly by the pretrained classifier, and the weights learn what it gets wrong.
+`ored_lr_start.py` and `ored_lr_penalty.py` find the first weights and the penalty.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class ORedLR(Model):
     alpha_ : float
     gains_ : list of G float
         Factor of each group of features; the penalty of its weights is alpha / gain^2.
-    trust_ : float
-        Factor of the scores of the pretrained classifier; 0 without one.
+    trusts_pretrained_ : bool
+        Whether the scores of the pretrained classifier are used: held-out bags are more likely with them.
     curve_ : (iterations,) float
         Objective after each iteration of the final fit.
     background_share_ : float
@@ -145,7 +145,7 @@ class ORedLR(Model):
     segment_weights_: Array
     alpha_: float
     gains_: list[float]
-    trust_: float
+    trusts_pretrained_: bool
     curve_: Array
     evidence_: dict[str, int]
     background_share_: float
@@ -235,7 +235,7 @@ class ORedLR(Model):
             seed=seed,
         )
         self.alpha_, self.gains_ = start.penalty.alpha, list(start.penalty.gains)
-        self.trust_ = start.penalty.trust if self.pretrained_ else 0.0
+        self.trusts_pretrained_ = start.penalty.trusts_pretrained and bool(self.pretrained_)
         self.background_share_ = start.background_share
         self.curve_, self.evidence_ = np.array(curve), _count_evidence(bags)
         self.classes_, self.n_features_, self.groups_ = list(bags.classes), bags.X.shape[1], _group_sizes(bags)
@@ -260,7 +260,8 @@ class ORedLR(Model):
         """Return the weights and penalty of the earlier fit, or find them."""
         alpha = None if self.alpha == "auto" else float(self.alpha)
         if earlier is not None:
-            known = Penalty(earlier.alpha_ if alpha is None else alpha, tuple(earlier.gains_), earlier.trust_)
+            alpha = earlier.alpha_ if alpha is None else alpha
+            known = Penalty(alpha, tuple(earlier.gains_), earlier.trusts_pretrained_)
             weights = earlier._weights_for(evidence.bags.classes) / known.factors(evidence.columns)[:, None]
             return Start(known, weights, earlier.background_share_)
         kinds = self.background_kinds if self.background else 0
@@ -330,8 +331,7 @@ class ORedLR(Model):
 
     def _log_prior(self, weights: Array, X: Array) -> Array:
         """Return (N, C) or (N, C + 1) log p(y | x, w) (eq. 1)."""
-        scores = self._pretrained_scores(X)
-        trusted = None if scores is None else self.trust_ * scores
+        trusted = self._pretrained_scores(X) if self.trusts_pretrained_ else None
         return merge_background(label_log_prior(self._design_matrix(X), weights, trusted), len(self.classes_))
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -383,7 +383,7 @@ class ORedLR(Model):
         if "gains_" in state:
             self.pretrained_ = unpack(state, "pretrained")
         else:  # a file of version 0.1
-            self.pretrained_, self.gains_, self.trust_ = [], [1.0], 0.0
+            self.pretrained_, self.gains_, self.trusts_pretrained_ = [], [1.0], False
             self.groups_ = [["features", self.n_features_]]
 
 

@@ -95,13 +95,21 @@ def test_a_pretrained_classifier_predicts_from_few_tags(tmp_path):
     right, plain = (
         float((model.predict_proba(bags.X[rows:]).argmax(axis=1) == truth[rows:]).mean()) for model in (helped, alone)
     )
-    assert helped.trust_ > 0 and alone.trust_ == 0
+    assert helped.trusts_pretrained_ and not alone.trusts_pretrained_
     assert right > plain + 0.05
     helped.save(tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict_tags(few), helped.predict_tags(few))
     again = ORedLR().fit(few[:9], warm_start=loaded)
     assert again.gains_ == loaded.gains_ and len(again.curve_) <= len(helped.curve_)
+
+
+def test_a_wrong_classifier_is_not_used():
+    bags, truth = birds(n_bags=60)
+    wrong = pretrained_for(bags, (truth + 1) % 3, unknown=0)
+    model = ORedLR().fit(BagSet(bags.X, bags.offsets, bags.tags, bags.classes, pretrained=wrong))
+    assert not model.trusts_pretrained_
+    np.testing.assert_allclose(model.predict_proba(bags.X).argmax(axis=1), truth)
 
 
 def test_unknown_classes_have_no_pretrained_score():
@@ -118,7 +126,7 @@ def test_models_of_earlier_versions_are_read(tmp_path):
     with np.load(tmp_path / "model.npz") as file:
         arrays = dict(file)
     header = json.loads(arrays.pop("__header__").tobytes())
-    for name in ("gains_", "trust_", "groups_", "pretrainedkinds_"):
+    for name in ("gains_", "trusts_pretrained_", "groups_", "pretrainedkinds_"):
         del header["values"][name]
     arrays["__header__"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(tmp_path / "old.npz", **arrays)
