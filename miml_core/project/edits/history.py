@@ -64,10 +64,6 @@ def record(
     )
 
 
-
-
-
-
 def undo_entry(connection: Connection, history_id: int, annotator: str) -> EditResult:
     """Undo one chosen edit of anybody."""
     row = connection.execute(select(history).where(history.c.id == history_id)).first()

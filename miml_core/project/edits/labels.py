@@ -144,12 +144,6 @@ def _as_predicted(
     }
 
 
-
-
-
-
-
-
 def _predicted(connection: Connection, chosen: Sequence[Row[Any]]) -> dict[int, Prediction]:
     """Return {segment id: prediction of the current run}, as the screen shows it."""
     found: dict[int, Prediction] = {}

@@ -38,8 +38,6 @@ _PUT_BLOCK = text(
 )
 _MARK_BLOCK = text("UPDATE bag_predictions SET revision = :now WHERE run_id = :run AND bag_id = :bag")
 
-# writing
-
 
 def write(
     store: Store,
@@ -86,15 +84,6 @@ def predict_bag(store: Store, bag_id: int) -> int:
         revision = revisions.advance(connection, changed_bags=[bag_id])
         connection.execute(_MARK_BLOCK, {"now": revision, "run": run.id, "bag": bag_id})
     return len(index.segment_ids)
-
-
-# reading
-
-
-
-
-
-
 
 
 def _write_blocks(

@@ -44,10 +44,6 @@ _PUT_ROW = """
     """
 
 
-
-
-
-
 def timed_batches(n: int) -> Iterator[range]:
     """Yield ranges that cover 0 to `n`, each of a size that takes the caller about `_BATCH_SECONDS`."""
     start, size = 0, _FIRST_BATCH

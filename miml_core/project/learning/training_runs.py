@@ -30,14 +30,6 @@ _AT_ONCE = 50_000
 """Up to this many segments, choosing a run updates the review index at once; for more a job does."""
 
 
-
-
-
-
-
-
-
-
 def model_path(store: Store, run_id: int) -> Path:
     """Return the path of a run's model file."""
     return store.folder / "runs" / str(run_id) / "model.npz"

@@ -25,8 +25,6 @@ SCREEN_TOLERANCE = 0.75
 """Pixels by which an outline on screen may differ from the mask: makes stepped edges smooth."""
 
 
-
-
 def of_bag(
     connection: Connection, bag_id: int, *, predictions: bool = True, tolerance: float | None = SCREEN_TOLERANCE
 ) -> list[Segment]:
@@ -84,12 +82,6 @@ def box(shape: Region, on: Grid) -> dict[str, float]:
 def grid(connection: Connection, grid_id: int) -> Grid:
     """Return a stored grid."""
     return _parse_grid(_grid_text(connection, grid_id))
-
-
-
-
-
-
 
 
 def _grid_text(connection: Connection, grid_id: int) -> str:
