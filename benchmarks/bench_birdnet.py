@@ -32,8 +32,9 @@ from miml_core.features.birdnet import (
     score_embeddings,
     window_starts,
 )
-from miml_core.features.birdnet.embedding import NAME, STEP_SECONDS
+from miml_core.features.birdnet.embedding import NAME
 from miml_core.features.birdnet.files import model_file
+from miml_core.features.birdnet.windows import STEP_SECONDS
 from miml_core.instances import InstanceSettings, sound_instances
 from miml_core.media.audio import audio_info, read_audio
 

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.features.birdnet.network import run_frames, score_embeddings
-from miml_core.features.birdnet.windows import Channel, read_windows, window_starts
-
-STEP_SECONDS = 0.75
-"""Largest distance between windows: of the steps tried, this one ranked species best."""
+from miml_core.features.birdnet.windows import STEP_SECONDS, Channel, read_windows, window_starts
 
 MOST_WINDOWS = 60
 """Of a longer recording that many windows, spread evenly, are a sample that takes about two seconds."""

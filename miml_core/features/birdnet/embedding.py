@@ -18,6 +18,7 @@ from miml_core.features.birdnet.species import find_species
 from miml_core.features.birdnet.windows import (
     HIGHEST_RATE,
     LOWEST_RATE,
+    STEP_SECONDS,
     cut_windows,
     resample,
     suitable_rate,
@@ -27,9 +28,6 @@ from miml_core.features.embeddings import Embedding, SoundClip
 
 NAME = f"birdnet-{VERSION}"
 """Name of the embedding in settings and on the command line."""
-
-STEP_SECONDS = 0.75
-"""Largest distance between the starts of neighbouring windows."""
 
 _WIDTH_SECONDS = 0.25
 """Standard deviation of the weights of frames outside of a segment."""
