@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from miml_core.evaluation.reliability import expected_calibration_error
+
 Array = NDArray[np.float64]
 Truth = NDArray[np.int64]
 
@@ -125,7 +127,10 @@ def brier_score(truth: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def calibration_error(truth: ArrayLike, probabilities: ArrayLike, n_bins: int = 10) -> float:
-    """Return the expected calibration error: mean |accuracy - confidence| over equal bins of the top probability.
+    """Return the expected calibration error of the top probability, with bins of equal width (Guo et al. 2017).
+
+    That is the mean of |accuracy - confidence| over the bins, weighted by the number of segments in them. To count the
+    background as a class, give it the index of its column in the truth.
 
     Examples
     --------
@@ -133,10 +138,7 @@ def calibration_error(truth: ArrayLike, probabilities: ArrayLike, n_bins: int = 
     0.25
     """
     truth, p = _known(truth, probabilities)
-    confidence, right = p.max(axis=1), p.argmax(axis=1) == truth
-    which = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
-    gaps = np.bincount(which, weights=right - confidence, minlength=n_bins)
-    return float(np.abs(gaps).sum() / len(truth))
+    return expected_calibration_error(p.max(axis=1), p.argmax(axis=1) == truth, n_bins)
 
 
 # bags
