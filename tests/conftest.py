@@ -47,6 +47,18 @@ def _own_main_module() -> Iterator[None]:
     sys.modules["__main__"] = main
 
 
+@pytest.fixture
+def quick_workers() -> Iterator[None]:
+    """Let jobs run in processes forked from one that has imported all they need, which takes seconds.
+
+    Real workers run in `test_package`, in the browser tests, in the whole demo and in `tests/project/test_jobs`.
+    """
+    from tests.project.job_stages import forked_workers
+
+    with forked_workers():
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real data beside the project; tests that need it are skipped where it is absent."""

@@ -18,6 +18,8 @@ from miml_core.project import Project
 from tests.project.conftest import add_bags, row_of_boxes
 from tests.project.sounds import write_recordings, write_tags
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, dict[str, Any]]:
     code = main([str(word) for word in words] + ["--json"])

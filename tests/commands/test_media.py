@@ -14,6 +14,8 @@ from miml_core.__main__ import main
 from tests.commands.test_flow import run
 from tests.project.sounds import RATE, write_recordings
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

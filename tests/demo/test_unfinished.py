@@ -17,6 +17,8 @@ from miml_core.file_lock import Locked, hold_lock
 from miml_core.project import Project
 from tests.project import processes
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 class _Stop(Exception):
     pass

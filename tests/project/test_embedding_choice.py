@@ -17,6 +17,8 @@ from miml_core.project import Project
 from tests.birdnet import needs_birdnet
 from tests.project.sounds import write_recordings, write_tags
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 @pytest.fixture(autouse=True)
 def no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
