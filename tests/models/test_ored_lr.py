@@ -6,6 +6,7 @@ import pytest
 from miml_core import BACKGROUND, UNKNOWN, BagSet, BagtagError
 from miml_core.evaluation.benchmark import bag_folds, measure_corrections
 from miml_core.evaluation.data_sets import find_sets
+from miml_core.impossible_bags import refuse_impossible_bags
 from miml_core.models import load_model
 from miml_core.models.ored_lr import ORedLR
 from miml_core.models.ored_lr_likelihood import MarginalLikelihood
@@ -152,6 +153,14 @@ def test_corrections_and_unknown_tags_are_learnt_from():
     assert (ORedLR().fit(bags.replace(tags=half)).annotate(bags).argmax(axis=1) == truth).mean() > 0.95
     annotated = by_labels.annotate(bags.replace(labels=labels))
     assert (annotated[labels >= 0].argmax(axis=1) == labels[labels >= 0]).all()
+
+
+@pytest.mark.parametrize("background", [True, 1, np.int64(1), np.bool_(True)])
+def test_a_bag_without_tags_is_possible_with_a_background_of_any_truth_value(background):
+    bags = BagSet(np.zeros((2, 1)), [0, 2], [[-1, -1]], ["a", "b"])
+    refuse_impossible_bags(bags, background=background, leak=0.0)
+    with pytest.raises(BagtagError, match="No class is left"):
+        refuse_impossible_bags(bags, background=not background, leak=0.0)
 
 
 def test_impossible_bags_are_refused_by_name():

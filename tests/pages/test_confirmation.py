@@ -55,3 +55,44 @@ def test_removed_bags_are_named_and_come_back(project, actions):
     assert f"removed {name} from the project" in texts(actions).replace("\\", "")
     press(actions, "Undo")
     assert project.bags.ids() == [first, *rest]
+
+
+def classes_script() -> None:
+    from pathlib import Path
+
+    import streamlit as st
+
+    from miml_core.project import Project
+    from pages.widgets.library.class_editor import _editor
+
+    with Project.open(Path(st.session_state["folder"]), annotator="Ann") as project:
+        classes = project.classes.list()
+        _editor(project, classes, [one for one in classes if one.id in st.session_state["chosen"]])
+
+
+def test_a_question_about_a_class_lapses_with_the_selection_and_with_the_project(project, tmp_path):
+    used = next(one for one in project.classes.list() if one.n_bags)
+    other = next(one for one in project.classes.list() if one.id != used.id)
+    with Project.create(tmp_path / "another") as another:
+        for one in project.classes.list():
+            another.edits.add_class(f"{one.name} of another")
+    app = AppTest.from_function(classes_script, default_timeout=30)
+    folder = str(project.folder)
+    app.session_state["folder"], app.session_state["chosen"] = folder, [used.id]
+    for elsewhere in ({"chosen": [other.id]}, {"folder": str(tmp_path / "another")}, {"chosen": []}):
+        app.session_state["folder"], app.session_state["chosen"] = folder, [used.id]
+        press(app.run(), "Remove")
+        sure = f"Remove {used.name} and what carries it"
+        assert sure in [button.label for button in app.button], "it asks first"
+        for name, value in elsewhere.items():
+            app.session_state[name] = value
+        app.run()
+        assert not [button.label for button in app.button if "what carries it" in button.label], elsewhere
+        app.session_state["folder"], app.session_state["chosen"] = folder, [used.id]
+        app.run()
+        assert sure not in [button.label for button in app.button], "the question lapsed"
+    press(app, "Remove")
+    press(app, sure)
+    assert used.id not in [one.id for one in project.classes.list()]
+    project.edits.undo()
+    assert used.id in [one.id for one in project.classes.list()]

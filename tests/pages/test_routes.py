@@ -233,19 +233,20 @@ def test_a_preview_shows_tried_segments_and_belongs_to_its_project(client, root,
     assert client.get(f"{root}/preview/0000", headers=KEY).status_code == 404
 
 
+@pytest.mark.parametrize("fault", [RuntimeError, KeyError, TypeError, ValueError])
 def test_an_edit_that_fails_by_bagtags_own_fault_keeps_those_before_and_is_marked(
-    client, root, project, monkeypatch, caplog
+    client, root, project, monkeypatch, caplog, fault
 ):
     broken = {"on": True}
     delete = DeleteSegments.apply
 
     def fail_once(*arguments):
         if broken["on"]:
-            raise RuntimeError("a bug")
+            raise fault("a bug")
         return delete(*arguments)
 
     monkeypatch.setattr(DeleteSegments, "apply", fail_once)
-    nonce, segment = "fails-in-the-middle", project.segments.list(1)[0].id
+    nonce, segment = f"fails-in-the-middle-{fault.__name__}", project.segments.list(1)[0].id
     ring = [[2.0, 3000.0], [3.0, 3000.0], [3.0, 5000.0]]
     edits = [
         edit(1, {"act": "draw", "bag": 1, "rings": [ring]}, nonce=nonce),
