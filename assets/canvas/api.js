@@ -149,6 +149,28 @@ export class Api extends EventTarget {
     return this.#json(`queue?${new URLSearchParams(query)}`);
   }
 
+  /** The ids of a wall, its title, and the classes with their numbers of segments. */
+  wall(query) {
+    return this.#json(`wall?${new URLSearchParams(query)}`);
+  }
+
+  /** What a wall shows of segments. */
+  wallItems(ids) {
+    return this.#json(`wall/items?ids=${ids.join(",")}`);
+  }
+
+  /** Small pictures of segments, all in one response: `pictures` as bitmaps, `problems` as sentences. */
+  async cutouts(ids) {
+    const response = await this.#get(`wall/cutouts?ids=${ids.join(",")}`);
+    return unpackCutouts(await response.arrayBuffer());
+  }
+
+  /** A large picture of a segment. */
+  async largeCutout(id) {
+    const response = await this.#get(`wall/large/${id}`);
+    return createImageBitmap(await response.blob());
+  }
+
   /** How much is checked, how often the model was right, whether a model is being trained. */
   counters() {
     return this.#once("counters", () => this.#json("counters"));
@@ -196,6 +218,20 @@ export class Api extends EventTarget {
     if (error.unauthorized) this.dispatchEvent(new Event("unauthorized"));
     throw error;
   }
+}
+
+/** A length, JSON of that length with the size of every picture, the pictures. */
+async function unpackCutouts(buffer) {
+  const size = new DataView(buffer).getUint32(0);
+  const { pictures, problems } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
+  const blobs = [];
+  let at = 4 + size;
+  for (const [id, length] of pictures) {
+    blobs.push([id, new Blob([new Uint8Array(buffer, at, length)], { type: "image/jpeg" })]);
+    at += length;
+  }
+  const bitmaps = await Promise.all(blobs.map(async ([id, blob]) => [id, await createImageBitmap(blob)]));
+  return { pictures: new Map(bitmaps), problems: new Map(Object.entries(problems).map(([id, why]) => [Number(id), why])) };
 }
 
 async function messageOf(response) {

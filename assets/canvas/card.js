@@ -1,10 +1,11 @@
 /** The card beside the pointer: the label of a segment, and the probabilities of its likeliest classes. */
 import { labelColour } from "./colours.js";
 import { element, replaceWhenNew } from "./dom.js";
-import { BACKGROUND, standingOf } from "./edits.js";
+import { BACKGROUND, isChecked, standingOf } from "./edits.js";
 
 const MOST_GUESSES = 4;
 const STANDINGS = {
+  threshold: "accepted by threshold, not checked",
   corrected: "corrected",
   accepted: "accepted",
   background: "background",
@@ -21,7 +22,7 @@ export class Card {
 
   show(segment, bag, at) {
     this.node.hidden = false;
-    const signature = JSON.stringify([bag.id, segment.id, segment.label, segment.accepted, segment.guesses]);
+    const signature = JSON.stringify([bag.id, segment.id, segment.label, segment.accepted, segment.checked_by, segment.guesses]);
     replaceWhenNew(this.node, signature, () => this.#content(segment, bag));
     const right = at.x + 18 + this.node.offsetWidth < this.layers.width;
     const below = at.y + 14 + this.node.offsetHeight < this.layers.height;
@@ -69,11 +70,17 @@ export function percent(probability) {
   return probability < 0.995 && rounded === 100 ? "99 %" : `${rounded} %`;
 }
 
+/** How a labelled segment was checked. */
+export function checkedText(segment) {
+  if (!isChecked(segment)) return STANDINGS.threshold;
+  return segment.accepted ? STANDINGS.accepted : STANDINGS.corrected;
+}
+
 /** A segment in words, for the status line and for screen readers. */
 export function describe(segment, bag) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
   const standing = standingOf(segment);
-  if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${segment.accepted ? "accepted" : "corrected"}`;
+  if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${checkedText(segment)}`;
   if (standing === "unlabelled") return `${title}: ${STANDINGS.unlabelled}`;
   const [label, p] = segment.guesses[0];
   return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${standing === "contradicted" ? STANDINGS.contradicted : "predicted"}`;

@@ -1,6 +1,6 @@
 /** What a person does to the bag on screen: every edit goes to the outbox and is drawn at once. */
 import { describe, nameOf } from "./card.js";
-import { BACKGROUND, labelOf } from "./edits.js";
+import { BACKGROUND, isChecked, labelOf } from "./edits.js";
 import { RecentClasses } from "./recent_classes.js";
 
 const SMALLEST_DRAWING = 5; // pixels
@@ -42,7 +42,7 @@ export class Commands {
   accept() {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
-    const open = this.editor.selection.segments.filter((s) => s.label === null);
+    const open = this.editor.selection.segments.filter((s) => !isChecked(s));
     const guessed = open.filter((s) => s.guesses.length).map((s) => s.id);
     if (guessed.length) this.do({ act: "accept", segments: guessed, sampled: this.#sampled(guessed) });
     else if (open.length) {
@@ -54,7 +54,7 @@ export class Commands {
 
   acceptBag() {
     const { bag } = this.editor;
-    const open = bag?.counts ? bag.counts.segments - bag.counts.checked : (bag?.segments.filter((s) => s.label === null && s.guesses.length).length ?? 0);
+    const open = bag?.counts ? bag.counts.segments - bag.counts.checked : (bag?.segments.filter((s) => !isChecked(s) && s.guesses.length).length ?? 0);
     if (open) this.do({ act: "accept_bag", bag: bag.id });
     this.editor.announce(open ? `${open} segments accepted` : "Nothing left to accept in this bag");
   }

@@ -1,4 +1,5 @@
 /** The numbers of the side panel: those of the project from the server, those of this session counted here. */
+import { isChecked } from "./edits.js";
 import { loadValue, saveValue } from "./session_store.js";
 
 const FETCH_AFTER = 300; // milliseconds after the last change
@@ -29,7 +30,7 @@ export class Counters extends EventTarget {
 
   /** Note the state of the bag on screen. */
   note(bag) {
-    const checked = bag.counts?.checked ?? bag.segments.filter((s) => s.label !== null).length;
+    const checked = bag.counts?.checked ?? bag.segments.filter(isChecked).length;
     const finished = Number(bag.finished);
     const before = this.#bags[bag.id];
     if (before?.[1] === checked && before?.[3] === finished) return;

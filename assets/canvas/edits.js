@@ -7,6 +7,7 @@
 export const BACKGROUND = -2;
 const NEW_COLOUR = "#9aa3ad"; // of a class, until the server has chosen one
 const LONGEST_NAME = 200;
+const UNLABELLED = { label: null, accepted: false, annotator: null, checked_by: null };
 
 /** What a segment counts as: the label a person gave, else the model's first guess, else nothing. */
 export function labelOf(segment) {
@@ -19,9 +20,15 @@ export function confidenceOf(segment) {
   return segment.guesses.length ? segment.guesses[0][1] : 0;
 }
 
-/** One of "corrected", "accepted", "background", "contradicted", "predicted", "unlabelled". */
+/** Has a person who saw the segment given or accepted its label? A threshold may have accepted it instead. */
+export function isChecked(segment) {
+  return segment.label !== null && segment.checked_by !== "threshold";
+}
+
+/** One of "threshold", "corrected", "accepted", "background", "contradicted", "predicted", "unlabelled". */
 export function standingOf(segment) {
   if (segment.label === BACKGROUND) return "background";
+  if (segment.checked_by === "threshold") return "threshold";
   if (segment.label !== null) return segment.accepted ? "accepted" : "corrected";
   if (segment.contradicts) return "contradicted";
   if (segment.guesses.length === 0) return "unlabelled";
@@ -50,7 +57,6 @@ export function withEdits(bag, edits) {
 
 function countsAfter(before, after) {
   const { segments, checked, labels, density } = before.counts;
-  const isChecked = (s) => s.label !== null;
   const counted = { ...labels };
   for (const [bag, sign] of [[before, -1], [after, 1]]) {
     for (const segment of bag.segments) {
@@ -83,7 +89,7 @@ export function needsFetch(act, partly = false) {
 const performers = {
   correct(bag, act, { annotator }) {
     const by = act.label === null ? null : annotator;
-    const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false, annotator: by }));
+    const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false, annotator: by, checked_by: by === null ? null : "eye" }));
     return act.label > 0 ? { ...changed, tags: { ...bag.tags, [act.label]: 1 } } : changed;
   },
   accept(bag, act, { annotator }) {
@@ -92,7 +98,7 @@ const performers = {
     return withTagsOfLabels(changeSegments(bag, act.segments, acceptedBy(annotator)), act.segments);
   },
   accept_bag(bag, act, { annotator }) {
-    const open = bag.segments.filter((s) => s.label === null && s.guesses.length).map((s) => s.id);
+    const open = bag.segments.filter((s) => !isChecked(s) && s.guesses.length).map((s) => s.id);
     return withTagsOfLabels(changeSegments(bag, open, acceptedBy(annotator)), open);
   },
   delete(bag, act) {
@@ -101,7 +107,7 @@ const performers = {
   draw(bag, act, { annotator, number }) {
     const name = `@${number}`;
     const label = act.label ?? null;
-    const drawn = newSegment(name, act.rings.map(flat), { label, accepted: false, annotator: label === null ? null : annotator });
+    const drawn = newSegment(name, act.rings.map(flat), { label, accepted: false, annotator: label === null ? null : annotator, checked_by: label === null ? null : "eye" });
     return withTagsOfLabels({ ...bag, segments: [...bag.segments, drawn] }, [name]);
   },
   redraw(bag, act) {
@@ -112,7 +118,7 @@ const performers = {
     const others = bag.segments.filter((s) => !act.segments.includes(s.id));
     const labelled = parts.filter((s) => s.label !== null);
     const agreed = new Set(labelled.map((s) => s.label)).size === 1;
-    const given = agreed ? labelled[0] : { label: null, accepted: false, annotator: null };
+    const given = agreed ? labelled[0] : UNLABELLED;
     return { ...bag, segments: [...others, newSegment(`@${number}`, parts.flatMap((s) => s.rings), given)] };
   },
   tag(bag, act) {
@@ -133,7 +139,8 @@ const performers = {
     return { ...bag, classes: [...bag.classes, made], tags: { ...bag.tags, [made.id]: 1 } };
   },
   finish(bag, act) {
-    return { ...bag, finished: true, rest_unknown: act.rest === "unknown" };
+    const finished = { ...bag, finished: true, rest_unknown: act.rest === "unknown" };
+    return act.rest === "unknown" ? finished : withoutUnseen(finished, (label) => bag.tags[label] !== 1);
   },
   unfinish(bag) {
     return { ...bag, finished: false, rest_unknown: false };
@@ -160,14 +167,20 @@ function nameKey(name) {
 }
 
 function acceptedBy(annotator) {
-  return (segment) => ({ ...segment, label: segment.guesses[0][0], accepted: true, annotator });
+  return (segment) => ({ ...segment, label: segment.guesses[0][0], accepted: true, annotator, checked_by: "eye" });
 }
 
 /** The bag without the labels whose tags go; null when the server will ask for a confirmation first. */
 function withoutLabels(bag, goes, confirmed) {
-  const carriers = bag.segments.filter((s) => s.label !== null && goes(s.label)).map((s) => s.id);
-  if (carriers.length && !confirmed) return null;
-  return changeSegments(bag, carriers, (s) => ({ ...s, label: null, accepted: false, annotator: null }));
+  const carriers = bag.segments.filter((s) => s.label !== null && goes(s.label));
+  if (carriers.some(isChecked) && !confirmed) return null;
+  return changeSegments(bag, carriers.map((s) => s.id), (s) => ({ ...s, ...UNLABELLED }));
+}
+
+/** The bag without labels that a threshold gave and that its tags exclude now. */
+function withoutUnseen(bag, goes) {
+  const unseen = bag.segments.filter((s) => s.label > 0 && !isChecked(s) && goes(s.label)).map((s) => s.id);
+  return changeSegments(bag, unseen, (s) => ({ ...s, ...UNLABELLED }));
 }
 
 function withTagsOfLabels(bag, ids) {
@@ -180,8 +193,8 @@ function changeSegments(bag, ids, change) {
   return { ...bag, segments: bag.segments.map((s) => (ids.includes(s.id) ? change(s) : s)) };
 }
 
-function newSegment(id, rings, { label, accepted, annotator }) {
-  return { id, number: 0, rings, label, accepted, annotator, contradicts: false, free: null, guesses: [], origin: "drawn" };
+function newSegment(id, rings, { label, accepted, annotator, checked_by }) {
+  return { id, number: 0, rings, label, accepted, annotator, checked_by, contradicts: false, free: null, guesses: [], origin: "drawn" };
 }
 
 function flat(ring) {

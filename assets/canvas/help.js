@@ -10,7 +10,7 @@ export class Help {
 
   toggle(mode, kind) {
     if (!this.node.hidden) return this.hide();
-    const groups = Map.groupBy(keysFor(mode, kind), (row) => row.group);
+    const groups = Map.groupBy(keysFor(mode, kind).filter((row) => row.shown), (row) => row.group);
     this.node.replaceChildren(...[...groups].map(([name, rows]) => group(name, rows)));
     this.node.hidden = false;
     return undefined;

@@ -32,8 +32,9 @@ export class OutboxPanel {
   #describe({ edits }) {
     const [first] = edits;
     const known = this.editor.api.knownBag(first.bag);
+    const where = first.bag === null ? "" : ` in ${known?.name ?? `bag ${first.bag}`}`;
     const more = edits.length > 1 ? `, and ${count(edits.length - 1, "edit")} that need${edits.length === 2 ? "s" : ""} it` : "";
-    return `Not stored: ${wordsFor(first.act, this.editor.bag)} in ${known?.name ?? `bag ${first.bag}`}${more}.`;
+    return `Not stored: ${wordsFor(first.act, this.editor.bag)}${where}${more}.`;
   }
 }
 
@@ -48,6 +49,7 @@ function waitingSentences(outbox) {
 const DESCRIPTIONS = {
   correct: (act, name) => `label ${count(act.segments.length, "segment")} as ${name(act.label)}`,
   accept: (act) => `accept the prediction of ${count(act.segments.length, "segment")}`,
+  label_many: (act) => `check ${count(act.accept.length + act.correct.length, "segment")} of the wall`,
   accept_bag: () => "accept all predictions",
   draw: () => "draw a segment",
   redraw: () => "redraw a segment",

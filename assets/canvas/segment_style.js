@@ -1,6 +1,6 @@
 /**
  * How segments look. A guess is drawn in dashes and as opaque as the model is sure; what a person confirmed has a full
- * line and a badge (a tick for accepted, a pen for corrected); background is a quiet grey dotted line; a guess that
+ * line and a badge (a tick for accepted, a pen for corrected, ≥ for what a threshold accepted); background is a quiet grey dotted line; a guess that
  * contradicts the tags wears a warning triangle. So no difference hangs on colour alone.
  */
 import { inkOn, labelColour } from "./colours.js";
@@ -11,6 +11,7 @@ import { pixelBox, stroke } from "./paint.js";
 const LINES = {
   predicted: { width: 1.5, dash: [5, 3] },
   contradicted: { width: 2, dash: [9, 3] },
+  threshold: { width: 1.75, dash: [] },
   accepted: { width: 2.25, dash: [] },
   corrected: { width: 2.25, dash: [] },
   background: { width: 1.25, dash: [1.5, 3.5] },
@@ -44,6 +45,7 @@ export function paintOutline(ctx, path, { standing, sure, colour }, crowded) {
 }
 
 const BADGES = {
+  threshold: [[-2.2, -2.6], [2.4, -0.4], [-2.2, 1.8], [-2.2, 3.2], [2.4, 3.2]],
   accepted: [[-3, 0.2], [-0.9, 2.4], [3.2, -2.2]],
   corrected: [[-2.6, 2.6], [-1.9, 0.7], [1.7, -2.9], [2.9, -1.7], [-0.7, 1.9], [-2.6, 2.6]],
 };

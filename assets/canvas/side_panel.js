@@ -1,7 +1,8 @@
 /** Beside the canvas (in tag mode below it): the selected segment, the counters, "New list" and "Retrain". */
-import { nameOf, percent, probabilityRow } from "./card.js";
+import { checkedText, nameOf, percent, probabilityRow } from "./card.js";
 import { selectionText } from "./commands.js";
 import { element, replaceWhenNew } from "./dom.js";
+import { isChecked } from "./edits.js";
 import { grouped } from "./text.js";
 
 const CERTAIN = 0.5;
@@ -48,7 +49,7 @@ export class SidePanel {
     const { bag, selection } = this.editor;
     const { segments } = selection;
     const reasons = segments.length === 1 ? reasonsFor(segments[0], bag) : [];
-    const shown = segments.map((s) => [s.id, s.label, s.accepted, s.annotator, s.guesses, s.contradicts, s.number]);
+    const shown = segments.map((s) => [s.id, s.label, s.accepted, s.checked_by, s.annotator, s.guesses, s.contradicts, s.number]);
     const names = bag ? [...bag.classes.values()].map((c) => [c.name, c.colour]) : [];
     replaceWhenNew(this.segment, JSON.stringify([bag?.id, shown, reasons, names]), () => {
       if (segments.length === 0) return [note("Click a segment, or press → to step through them. Press ? for all keys.")];
@@ -120,12 +121,12 @@ function segmentContent(segment, bag, reasons) {
 function standingText(segment, bag) {
   if (segment.label === null) return "not checked";
   const by = segment.annotator ? ` by ${segment.annotator}` : "";
-  return `${nameOf(segment.label, bag)}, ${segment.accepted ? "accepted" : "corrected"}${by}`;
+  return `${nameOf(segment.label, bag)}, ${checkedText(segment)}${by}`;
 }
 
 /** The reasons that still hold after the edits that are not acknowledged yet. */
 function reasonsOf(bag) {
-  const labels = new Map(bag.segments.map((s) => [s.id, s.label]));
+  const labels = new Map(bag.segments.map((s) => [s.id, isChecked(s) ? s.label : null]));
   const holds = (one) => [undefined, null, one.class].includes(labels.get(one.segment));
   return (bag.reasons ?? []).filter((one) => bag.tags[one.class] === 1 && holds(one));
 }

@@ -2,6 +2,7 @@
 import { formatTime } from "./axes.js";
 import { selectionText } from "./commands.js";
 import { element } from "./dom.js";
+import { isChecked } from "./edits.js";
 import { grouped } from "./text.js";
 
 const HINTS = {
@@ -46,7 +47,7 @@ function readoutOf(view, at) {
 
 function summary(bag) {
   const n = bag.counts?.segments ?? bag.segments.length;
-  const checked = bag.counts?.checked ?? bag.segments.filter((s) => s.label !== null).length;
+  const checked = bag.counts?.checked ?? bag.segments.filter(isChecked).length;
   if (n === 0) return "no segments";
   return `${grouped(n)} segment${n === 1 ? "" : "s"}${checked ? `, ${grouped(checked)} checked` : ""}${manyInView(bag.range)}`;
 }

@@ -24,9 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=list(FORMATS), default="csv")
     parser.add_argument(
         "--what",
-        choices=["confirmed", "predicted", "all"],
+        choices=["confirmed", "accepted", "predicted", "all"],
         default="predicted",
-        help="labels given or accepted by a person; these and predictions (default); or every segment",
+        help="labels that a person checked; these and what was accepted by threshold; these and predictions (default); "
+        "or every segment",
     )
     parser.add_argument(
         "--min-probability",

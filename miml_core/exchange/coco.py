@@ -15,7 +15,7 @@ from miml_core.exchange.rows import LabelSource, Ring, SegmentRow, Status, by_fi
 from miml_core.segments.outlines import signed_area
 
 _BACKGROUND, _UNLABELLED = "(background)", "(unlabelled)"
-_OUR_TEXTS = ("bag", "status", "said_by", "who", "run")
+_OUR_TEXTS = ("bag", "status", "said_by", "who", "checked_by", "run")
 
 
 class CocoJSON(Format):
@@ -135,7 +135,7 @@ def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, 
         said_by=cast(LabelSource, said_by),
         recorded_at=image.get("date_captured") or "",
         segment=attributes.get("segment"),
-        **{field: attributes.get(field, "") for field in ("bag", "who", "run")},
+        **{field: attributes.get(field, "") for field in ("bag", "who", "checked_by", "run")},
     )
 
 

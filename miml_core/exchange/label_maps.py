@@ -20,7 +20,9 @@ from miml_core.exchange.rows import SegmentRow, by_file
 from miml_core.segments.regions import to_labels
 
 _INDEX = "classes.json"
-_ROW_FIELDS = ("bag", "segment", "label", "scientific_name", "probability", "said_by", "who", "status", "run")
+_ROW_FIELDS = (
+    *("bag", "segment", "label", "scientific_name", "probability", "said_by", "who", "checked_by", "status", "run"),
+)
 
 
 class LabelMaps(Format):

@@ -20,6 +20,7 @@ _OUR_TEXTS = {
     "Status": "status",
     "Said By": "said_by",
     "Who": "who",
+    "Checked By": "checked_by",
     "Run": "run",
     "Bag": "bag",
     "Recorded At": "recorded_at",

@@ -11,7 +11,7 @@ from miml_core.errors import BagtagError
 
 Kind = Literal["sound", "picture"]
 LabelSource = Literal["person", "model", ""]
-Status = Literal["confirmed", "predicted", "background", "unlabelled"]
+Status = Literal["confirmed", "accepted", "predicted", "background", "unlabelled"]
 Ring = tuple[tuple[float, float], ...]
 """A closed line of (x, y) corners; the last corner is joined to the first and not repeated."""
 
@@ -20,9 +20,9 @@ Ring = tuple[tuple[float, float], ...]
 class SegmentRow:
     """A segment and its label.
 
-    `status` is *confirmed* if a person gave or accepted the label, *predicted* if only a model did, *background* if the
-    segment is none of the classes (by a person or a model, see `said_by`), and *unlabelled* otherwise. The label is
-    empty for the last two.
+    `status` is *confirmed* if a person who saw the segment gave or accepted the label, *accepted* if a person accepted
+    a model's label by its probability alone, *predicted* if only a model gave it, *background* if the segment is none
+    of the classes (see `said_by` and `checked_by`), and *unlabelled* otherwise. The label is empty for the last two.
 
     Examples
     --------
@@ -59,6 +59,8 @@ class SegmentRow:
     said_by: LabelSource = ""
     who: str = ""
     """Name of the annotator or of the model."""
+    checked_by: str = ""
+    """"eye", or "threshold": accepted by its probability alone; empty if it is only predicted."""
     status: Status = "unlabelled"
     run: str = ""
     """Name of the training run of a predicted label."""

@@ -16,11 +16,11 @@ from miml_core.exchange.tables import table_bytes
 _SOUND_NUMBERS = {"start_s": 6, "end_s": 6, "low_hz": 3, "high_hz": 3}
 _BOX = ("left_px", "top_px", "right_px", "bottom_px")
 _SIZE = ("width_px", "height_px")
-_TEXTS = ("file", "bag", "label", "scientific_name", "status", "said_by", "who", "run", "recorded_at")
+_TEXTS = ("file", "bag", "label", "scientific_name", "status", "said_by", "who", "checked_by", "run", "recorded_at")
 _ORDER = (
     *("file", "bag", "segment"),
     *(*_SOUND_NUMBERS, *_BOX, *_SIZE),
-    *("label", "scientific_name", "probability", "status", "said_by", "who", "run", "recorded_at"),
+    *("label", "scientific_name", "probability", "status", "said_by", "who", "checked_by", "run", "recorded_at"),
 )
 
 

@@ -19,8 +19,8 @@ from miml_core.project.db import backups, counters, revisions, settings
 from miml_core.project.db.database_file import DATABASE
 from miml_core.project.db.kept_aside import KeptAside
 from miml_core.project.db.own_folders import find_own_folder
+from miml_core.project.db.schema import BY_EYE, bags, features, predictions, segments, tags, verdicts
 from miml_core.project.db.schema import bag_predictions as blocks
-from miml_core.project.db.schema import bags, features, predictions, segments, tags, verdicts
 from miml_core.project.db.schema import media as media_table
 from miml_core.project.db.schema import runs as runs_table
 from miml_core.project.db.store import Store
@@ -160,6 +160,7 @@ def _labels(store: Store) -> Iterator[Finding]:
             .join(verdicts, verdicts.c.segment_id == segments.c.id)
             .outerjoin(tags, (tags.c.bag_id == segments.c.bag_id) & (tags.c.class_id == verdicts.c.class_id))
             .where(segments.c.alive, verdicts.c.class_id.is_not(None), func.coalesce(tags.c.value, 0) <= 0)
+            .where(verdicts.c.checked_by == BY_EYE)
             .distinct()
         ).all()
 

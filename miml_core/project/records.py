@@ -163,10 +163,13 @@ class Segment:
     annotator: str | None
     prediction: Prediction | None
     revision: int
+    checked_by: str | None = None
+    """"eye", or "threshold": the label is a prediction that was accepted by its probability; None without a label."""
 
     @property
     def reviewed(self) -> bool:
-        return self.label is not None
+        """Whether a person who saw the segment gave or accepted its label."""
+        return self.label is not None and self.checked_by != "threshold"
 
 
 @dataclass(frozen=True)

@@ -127,3 +127,42 @@ class TagReason:
     concept: int = 1
     n_concepts: int = 1
     """Which sub-concept of the class the segment shows, counted from 1, and of how many; 1 of 1 for most models."""
+
+
+@dataclass(frozen=True)
+class WallItem:
+    """A segment on the wall."""
+
+    segment_id: int
+    bag_id: int
+    bag: str
+    """Name of the bag."""
+    number: int
+    """Its number in the bag."""
+    left: float
+    right: float
+    low: float
+    high: float
+    """Its box, as in `Segment`."""
+    revision: int
+    """Changes with its outline and its label."""
+    label: int | None
+    accepted: bool
+    checked_by: str | None
+    """"eye" or "threshold"; None without a label."""
+    guesses: list[tuple[int, float]]
+    """The current run's likeliest labels with their probabilities, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class WallClass:
+    """How many segments of a class a wall can show."""
+
+    label: int
+    """Class id or `BACKGROUND`."""
+    n_open: int
+    """Predicted as it, and without a label."""
+    n_checked: int
+    """Labelled as it by a person who saw the segment."""
+    n_threshold: int
+    """Accepted as it by a threshold."""

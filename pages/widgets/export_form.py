@@ -22,12 +22,14 @@ from pages.widgets.text import count, when
 
 WHAT: dict[What, str] = {
     "confirmed": "Confirmed labels",
+    "accepted": "Confirmed and accepted by threshold",
     "predicted": "Confirmed and predicted labels",
     "all": "All segments",
 }
 _EXPLAINED = {
     "confirmed": "Segments that a person corrected or accepted, with the label that person gave.",
-    "predicted": "Those, and what the current run predicts with at least the probability you set.",
+    "accepted": "Those, and predictions accepted by their probability alone; the column checked_by tells them apart.",
+    "predicted": "Both of these, and what the current run predicts with at least the probability you set.",
     "all": "Every segment; those without a confirmed or predicted label are left blank.",
 }
 _ROWS_SHOWN = 20

@@ -63,7 +63,7 @@ def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
     """
     named = {str(one["id"]): one["name"] for one in bag["classes"]}
     made = act in ("draw", "merge")
-    names = ("label", "accepted", "annotator", *(() if made else ("id", "rings", "guesses", "contradicts")))
+    names = ("label", "accepted", "annotator", "checked_by", *(() if made else ("id", "rings", "guesses", "contradicts")))
     return {
         "classes": [[one["name"], one["scientific_name"], one["shortcut"]] for one in bag["classes"]],
         "tags": {named[one]: value for one, value in bag["tags"].items()},
@@ -82,6 +82,8 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
     number = 0
     for _ in range(N_SEQUENCES):
         before = project.edits.history(limit=1)[0].id
+        if rng.random() < 0.5:
+            project.edits.accept_above(0.4)
         returned = described(project, project.bags.get(1), "")
         for _ in range(N_EDITS):
             before_it = returned

@@ -109,12 +109,12 @@ def test_the_folder_of_an_unknown_run_is_moved_and_not_deleted(small: Project) -
 
 def _fake_migration(monkeypatch: pytest.MonkeyPatch, scripts: Path) -> None:
     shutil.copytree(migrate.SCRIPTS, scripts)
-    (scripts / "versions" / "0002_weather.py").write_text(
-        "from alembic import op\nrevision, down_revision = '0002', '0001'\n"
+    (scripts / "versions" / "0003_weather.py").write_text(
+        "from alembic import op\nrevision, down_revision = '0003', '0002'\n"
         "def upgrade():\n    op.execute('ALTER TABLE bags ADD COLUMN weather TEXT')\n"
     )
     monkeypatch.setattr(migrate, "SCRIPTS", scripts)
-    monkeypatch.setattr(migrate, "LATEST", "0002")
+    monkeypatch.setattr(migrate, "LATEST", "0003")
 
 
 def test_a_migration_without_space_for_its_backup_does_not_begin(
@@ -127,7 +127,7 @@ def test_a_migration_without_space_for_its_backup_does_not_begin(
         with pytest.raises(BagtagError, match="could not be written"):
             Project.open(small.folder)
     with closing(sqlite3.connect(small.folder / "project.db")) as database:
-        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("0001",)
+        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("0002",)
     Project.open(small.folder).close()
     (copy,) = names(small)
     assert copy.startswith("before-migration-")

@@ -11,7 +11,7 @@ from miml_core.project.events import BagsChanged
 
 _REVIEWED = """
     UPDATE predictions SET reviewed =
-      EXISTS (SELECT 1 FROM verdicts WHERE verdicts.segment_id = predictions.segment_id)
+      EXISTS (SELECT 1 FROM verdicts WHERE verdicts.segment_id = predictions.segment_id AND checked_by = 'eye')
       OR NOT (SELECT alive FROM segments WHERE segments.id = predictions.segment_id)
     """
 _CONTRADICTION = """
@@ -25,7 +25,8 @@ _CONTRADICTION = """
 _N_TAGS = "(SELECT count(*) FROM tags WHERE bag_id = bags.id AND value > 0)"
 _N_SEGMENTS = "(SELECT count(*) FROM segments WHERE bag_id = bags.id AND alive)"
 _N_REVIEWED = """
-    (SELECT count(*) FROM segments JOIN verdicts ON segment_id = segments.id WHERE bag_id = bags.id AND alive)
+    (SELECT count(*) FROM segments JOIN verdicts ON segment_id = segments.id
+     WHERE bag_id = bags.id AND alive AND checked_by = 'eye')
     """
 _OF_BAG = f"""
     UPDATE bags SET n_tags = {_N_TAGS}, n_segments = {_N_SEGMENTS}, n_reviewed = {_N_REVIEWED},

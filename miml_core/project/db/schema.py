@@ -24,6 +24,9 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
+BY_EYE, BY_THRESHOLD = "eye", "threshold"
+"""How a label was checked: by a person who saw or heard the segment, or by its probability alone."""
+
 
 def _bag(**options: Any) -> Column[int]:
     return Column("bag_id", Integer, ForeignKey("bags.id", ondelete="CASCADE"), nullable=False, **options)
@@ -163,8 +166,14 @@ verdicts = Table(
     Column("probability", Float),
     Column("annotator", Text, nullable=False),
     Column("at", Float, nullable=False, index=True),
+    Column("checked_by", Text, nullable=False, server_default=BY_EYE),
 )
-"""The label of a segment by a person (`class_id` null: background), and what the current run had predicted."""
+"""The label of a segment by a person (`class_id` null: background), and what the current run had predicted.
+
+`checked_by` is `BY_THRESHOLD` for predictions that were accepted because of their probability. Nobody looked at those:
+they count nowhere as checked, train nothing, and need no tag of their bag.
+"""
+Index("accepted_by_threshold", verdicts.c.segment_id, sqlite_where=text(f"checked_by = '{BY_THRESHOLD}'"))
 
 history = Table(
     "history",

@@ -19,12 +19,13 @@ from miml_core.project.edits import history
 from miml_core.project.edits.bags import RemoveBags, SetNote
 from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
 from miml_core.project.edits.edit import Edit
-from miml_core.project.edits.fields import OptionalBagId, Schema
+from miml_core.project.edits.fields import OptionalBagId, OptionalNumber, Schema
+from miml_core.project.edits.label_many import AcceptAbove, LabelMany
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.row_changes import RowChanges, keys_of
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
 from miml_core.project.edits.tags import Finish, NothingHere, SetTags, Tag, Unfinish
-from miml_core.project.errors import BadEdit
+from miml_core.project.errors import BadEdit, CannotUndo
 from miml_core.project.events import EditStored, publish
 from miml_core.project.queries.classes import find_class
 from miml_core.project.records import EditResult
@@ -32,10 +33,11 @@ from miml_core.project.records import EditResult
 
 @dataclass(frozen=True)
 class Undo(Edit):
-    """Undo the person's latest edit, of all bags or of one."""
+    """Undo the person's latest edit, of all bags or of one; or the edit of this number of the same screen."""
 
     name: ClassVar[str] = "undo"
     bag: OptionalBagId = None
+    edit: OptionalNumber = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Redo(Edit):
 EDITS: dict[str, type[Edit]] = {
     each.name: each
     for each in (
-        *(Tag, TagByName, SetTags, Finish, Unfinish, NothingHere, SetLabel, Accept, AcceptBag),
+        *(Tag, TagByName, SetTags, Finish, Unfinish, NothingHere, SetLabel, Accept, AcceptBag, LabelMany, AcceptAbove),
         *(DrawSegment, RedrawSegment, MergeSegments, SplitSegment, DeleteSegments, SetNote, RemoveBags),
         *(AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, Undo, Redo),
     )
@@ -60,6 +62,7 @@ _STORED_RESULT = select(edits.c.result).where(
     edits.c.nonce == bindparam("screen"), edits.c.number == bindparam("edit")
 )
 _INSERT_EDIT = insert(edits)
+_EDIT_OF_ENTRY = select(history_table.c.act).where(history_table.c.id == bindparam("entry"))
 
 _MOST_LATER = 500
 """Number of later edits that are searched for those the person had not seen."""
@@ -123,13 +126,30 @@ def last_number(connection: Connection, nonce: str) -> int:
 
 
 def _stored(store: Store, edit: Edit, result: EditResult) -> EditResult:
-    publish(EditStored(store, result.bags, edit.changes_predictions))
+    bag_ids = result.bags
+    if isinstance(edit, LabelMany) and edit.correct:  # what was only accepted changes nothing for the other segments
+        with store.read() as connection:
+            bag_ids = edit.corrected_bags(connection)
+    publish(EditStored(store, bag_ids, _changes_predictions(store, edit, result)))
     return result
+
+
+def _changes_predictions(store: Store, edit: Edit, result: EditResult) -> bool:
+    """Return whether predictions depend on an edit; undo and redo are like the edit they mean."""
+    if isinstance(edit, LabelMany):
+        return bool(edit.correct)
+    if not isinstance(edit, Undo | Redo) or result.history_id is None:
+        return edit.changes_predictions
+    with store.read() as connection:
+        name = connection.execute(_EDIT_OF_ENTRY, {"entry": result.history_id}).scalar()
+    return EDITS[name].changes_predictions if name in EDITS else True
 
 
 def _perform(
     connection: Connection, edit: Edit, annotator: str, seen: int | None, nonce: str | None
 ) -> EditResult:
+    if isinstance(edit, Undo) and edit.edit is not None:
+        return _undo_own(connection, edit.edit, annotator, nonce)
     if isinstance(edit, Undo | Redo):
         again = history.undo if isinstance(edit, Undo) else history.redo
         bag = None if edit.bag is None else bag_row(connection, edit.bag).id
@@ -154,6 +174,15 @@ def _perform(
         creates=edit.creates,
     )
     return replace(result, overtook=overtook, created=result.created if meant is None else [meant])
+
+
+def _undo_own(connection: Connection, number: int, annotator: str, nonce: str | None) -> EditResult:
+    """Undo an edit of the same screen, whatever the person did elsewhere since."""
+    stored = connection.execute(_STORED_RESULT, {"screen": nonce, "edit": number}).scalar()
+    entry = None if stored is None else json.loads(stored)["history_id"]
+    if entry is None:
+        raise CannotUndo("This edit changed nothing, so that there is nothing to undo.")
+    return history.undo_entry(connection, entry, annotator, nonce)
 
 
 def _overtaken(

@@ -79,6 +79,12 @@ def _is_tag_pair(value: Any) -> bool:
     return _is_list(value, lambda part: isinstance(part, int)) and len(value) == 2 and value[1] in (-1, 0, 1)
 
 
+def _is_label_pair(value: Any) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != 2 or not is_number(value[0]):
+        return False
+    return is_number(value[1]) or (isinstance(value[1], int) and value[1] == BACKGROUND)
+
+
 _NUMBER: Schema = {"type": "integer", "minimum": 0, "exclusiveMaximum": LARGEST_ID}
 _ID: Schema = {"anyOf": [_NUMBER, {"type": "string", "pattern": f"^{_REFERENCE}$"}]}
 _LABEL: Schema = {"anyOf": [{"type": "null"}, {"const": BACKGROUND}, *_ID["anyOf"]]}
@@ -100,6 +106,7 @@ BagId = Annotated[int, FieldType(is_number, _NUMBER)]
 OptionalBagId = Annotated[
     int | None, FieldType(lambda value: value is None or is_number(value), {"anyOf": [{"type": "null"}, _NUMBER]})
 ]
+OptionalNumber = OptionalBagId
 BagIds = Annotated[
     list[int],
     FieldType(lambda value: _is_list(value, is_number), {"type": "array", "items": _NUMBER, "minItems": 1}),
@@ -118,8 +125,40 @@ SegmentIds = Annotated[
         refers=True,
     ),
 ]
+LabelPairs = Annotated[
+    list[tuple[int, int]],
+    FieldType(
+        lambda value: isinstance(value, list | tuple) and len(value) <= _MOST_ITEMS and all(map(_is_label_pair, value)),
+        {
+            "type": "array",
+            "maxItems": _MOST_ITEMS,
+            "items": {
+                "type": "array",
+                "prefixItems": [_NUMBER, {"anyOf": [{"const": BACKGROUND}, _NUMBER]}],
+                "minItems": 2,
+                "maxItems": 2,
+            },
+        },
+    ),
+]
+"""(segment id, class id or `BACKGROUND`)."""
+Probability = Annotated[
+    float,
+    FieldType(
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1,
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ),
+]
 Label = Annotated[int | None, FieldType(_is_label, _LABEL, refers=True)]
 """A class id, `BACKGROUND` or None."""
+OptionalLabel = Annotated[
+    int | None,
+    FieldType(
+        lambda value: value is None or is_number(value) or (isinstance(value, int) and value == BACKGROUND),
+        {"anyOf": [{"type": "null"}, {"const": BACKGROUND}, _NUMBER]},
+    ),
+]
+"""The same, which never refers to another edit."""
 Flag = Annotated[bool, FieldType(lambda value: isinstance(value, bool), {"type": "boolean"})]
 TagValue = Annotated[int, _one_of(1, 0, -1)]
 TagPairs = Annotated[

@@ -64,14 +64,14 @@ def record(
     )
 
 
-def undo_entry(connection: Connection, history_id: int, annotator: str) -> EditResult:
+def undo_entry(connection: Connection, history_id: int, annotator: str, nonce: str | None = None) -> EditResult:
     """Undo one chosen edit of anybody."""
     row = connection.execute(select(history).where(history.c.id == history_id)).first()
     if row is None:
         raise Gone(f"There is no entry {history_id} in the history.")
     if row.kind != "act" or row.undone:
         raise CannotUndo(f"This cannot be undone: {row.sentence}.")
-    return _undo(connection, row, annotator, None)
+    return _undo(connection, row, annotator, nonce)
 
 
 def undo(connection: Connection, annotator: str, bag_id: int | None = None, nonce: str | None = None) -> EditResult:

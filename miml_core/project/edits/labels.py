@@ -12,14 +12,15 @@ from sqlalchemy import Connection, Row, select
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project.db.rows import bag_row, segment_rows
+from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, verdicts
 from miml_core.project.db.schema import segments as segments_table
-from miml_core.project.db.schema import verdicts
 from miml_core.project.edits.edit import Edit, Outcome
 from miml_core.project.edits.fields import BagId, Flag, Label, SegmentIds
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.edits.tags import add_tag
 from miml_core.project.queries import predictions
 from miml_core.project.queries.labels import check_label, label_name, labels_of
+from miml_core.project.queries.predictions import Guess
 from miml_core.project.review_records import Prediction
 
 
@@ -72,7 +73,7 @@ class Accept(Edit):
 
 @dataclass(frozen=True)
 class AcceptBag(Edit):
-    """Confirm the predictions of all segments of a bag that have no label yet."""
+    """Confirm the predictions of all segments of a bag that nobody has checked by eye."""
 
     name: ClassVar[str] = "accept_bag"
     changes_predictions: ClassVar[bool] = False
@@ -80,9 +81,10 @@ class AcceptBag(Edit):
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         bag = bag_row(changes.connection, self.bag)
+        by_eye = (verdicts.c.segment_id == segments_table.c.id) & (verdicts.c.checked_by == BY_EYE)
         unlabelled = changes.connection.execute(
             select(segments_table)
-            .outerjoin(verdicts, verdicts.c.segment_id == segments_table.c.id)
+            .outerjoin(verdicts, by_eye)
             .where(segments_table.c.bag_id == bag.id, segments_table.c.alive, verdicts.c.segment_id.is_(None))
         ).all()
         predicted = _predicted(changes.connection, unlabelled)
@@ -103,9 +105,9 @@ def set_label(
     *,
     accepted: bool = False,
     sampled: bool = False,
-    guess: Prediction | None = None,
+    guess: Prediction | Guess | None = None,
 ) -> None:
-    """Store the label of one segment; a class that the bag is not tagged with becomes one of its tags."""
+    """Store the label that a person gave to a segment; a class that the bag is not tagged with becomes a tag of it."""
     if label is None:
         changes.delete(verdicts, segment.id)
         return
@@ -116,6 +118,7 @@ def set_label(
         accepted=accepted,
         annotator=annotator,
         at=time.time(),
+        checked_by=BY_EYE,
         **_as_predicted(changes.connection, segment.id, sampled, guess),
     )
     if label != BACKGROUND:
@@ -123,11 +126,14 @@ def set_label(
 
 
 def _as_predicted(
-    connection: Connection, segment_id: int, sampled: bool, guess: Prediction | None
+    connection: Connection, segment_id: int, sampled: bool, guess: Prediction | Guess | None
 ) -> dict[str, Any]:
-    """Return the current run's prediction before the segment was first labelled; changing the label keeps it."""
+    """Return the current run's prediction before the segment was first checked; changing the label keeps it.
+
+    What a threshold accepted was not checked, and no run learnt from it: the present prediction counts.
+    """
     earlier = connection.execute(select(verdicts).where(verdicts.c.segment_id == segment_id)).first()
-    if earlier is not None:
+    if earlier is not None and earlier.checked_by != BY_THRESHOLD:
         return {
             "sampled": sampled or bool(earlier.sampled),
             "run_id": earlier.run_id,

@@ -7,23 +7,22 @@ same code for every edit.
 
 from __future__ import annotations
 
-import base64
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, and_, bindparam, delete, insert, select, text, update
+from sqlalchemy import Connection, Select, Table, and_, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from miml_core.project.db import revisions
 from miml_core.project.db.schema import metadata, segments
+from miml_core.project.edits.stored_changes import MANY, Change, Key, Row, dump_changes, group_changes, load_changes
 from miml_core.project.errors import CannotUndo
 from miml_core.project.events import BagsChanged, publish
 
-Key = list[int]
-Row = dict[str, Any]
 _NOT_COMPARED = {"revision", "tags_at", "exact", "n_tags", "n_segments", "n_reviewed", "doubt"}
 """Columns that are computed from other rows, and therefore never stop an undo."""
 _KEYS = ("first", "second")
@@ -35,8 +34,7 @@ class RowChanges:
     """The rows that one edit changes, inside one transaction."""
 
     connection: Connection
-    rows: list[tuple[str, Key, Row | None, Row | None]] = field(default_factory=list)
-    """(table, key, values before, values after); None where the row did not exist."""
+    rows: list[Change] = field(default_factory=list)
 
     def insert(self, table: Table, values: Row) -> int:
         """Insert a row; return the first part of its key."""
@@ -74,6 +72,20 @@ class RowChanges:
         self.connection.execute(delete(table).where(_is(table, list(key))))
         self.rows.append((table.name, list(key), before, None))
         return True
+
+    def insert_many(self, table: Table, rows: Sequence[Row]) -> None:
+        """Insert rows of a table with a key of one column, all with the same columns, without reading them back."""
+        if rows:
+            self.connection.execute(insert(table), list(rows))
+        (name,) = [column.name for column in table.primary_key]
+        self.rows += [(table.name, [row[name]], None, row) for row in rows]
+
+    def delete_many(self, table: Table, rows: dict[int, Row]) -> None:
+        """Delete rows of a table with a key of one column, given by their keys with their present values."""
+        (column,) = table.primary_key
+        if rows:
+            self.connection.execute(delete(table).where(column == bindparam("key")), [{"key": key} for key in rows])
+        self.rows += [(table.name, [key], row, None) for key, row in rows.items()]
 
     def keys(self) -> set[str]:
         """Return the names of the changed rows, to compare with other edits."""
@@ -125,12 +137,12 @@ class RowChanges:
 
     def to_json(self) -> str:
         """Return the rows as text, for the history."""
-        return json.dumps([[t, k, _encode(b), _encode(a)] for t, k, b, a in self.rows])
+        return dump_changes(self.rows)
 
 
 def keys_of(stored: str) -> set[str]:
     """Return the names of the rows of a stored edit, as `RowChanges.keys` does."""
-    return {f"{table}:{key}" for table, key, _, _ in json.loads(stored)}
+    return {f"{table}:{key}" for table, key, _, _ in load_changes(stored)}
 
 
 def reapply(connection: Connection, stored: str, *, backwards: bool) -> RowChanges:
@@ -141,25 +153,50 @@ def reapply(connection: Connection, stored: str, *, backwards: bool) -> RowChang
     CannotUndo
         With the name of the first row that is not as the edit left it.
     """
-    rows = [(t, k, _decode(b), _decode(a)) for t, k, b, a in json.loads(stored)]
+    rows = load_changes(stored)
     if backwards:
         rows = [(t, k, a, b) for t, k, b, a in reversed(rows)]
     changes = RowChanges(connection)
-    for name, key, expected, wanted in rows:
+    for (name, kind, _), some in group_changes(rows):
         table = metadata.tables[name]
-        found = _read(connection, table, key)
-        if not _has_values(found, expected):
-            raise CannotUndo(f"{name}:{key}")
-        try:
-            if wanted is None:
-                changes.delete(table, *key)
-            elif expected is None:
-                changes.insert(table, wanted)
-            else:
-                changes.update(table, *key, **wanted)
-        except IntegrityError as error:
-            raise CannotUndo(f"{name}:{key}") from error
+        if kind != "changed" and len(some) >= MANY and len(table.primary_key) == 1:
+            _reapply_many(changes, table, some)
+        else:
+            for change in some:
+                _reapply_one(changes, table, change)
     return changes
+
+
+def _reapply_one(changes: RowChanges, table: Table, change: Change) -> None:
+    name, key, expected, wanted = change
+    found = _read(changes.connection, table, key)
+    if not _has_values(found, expected):
+        raise CannotUndo(f"{name}:{key}")
+    try:
+        if wanted is None:
+            changes.delete(table, *key)
+        elif expected is None:
+            changes.insert(table, wanted)
+        else:
+            changes.update(table, *key, **wanted)
+    except IntegrityError as error:
+        raise CannotUndo(f"{name}:{key}") from error
+
+
+def _reapply_many(changes: RowChanges, table: Table, some: list[Change]) -> None:
+    """Insert, or delete, many rows of a table together."""
+    found = _read_many(changes.connection, table, [key[0] for _, key, _, _ in some])
+    for name, key, expected, _ in some:
+        if not _has_values(found.get(key[0]), expected):
+            raise CannotUndo(f"{name}:{key}")
+    wanted = [row for _, _, _, row in some if row is not None]
+    try:
+        if wanted:
+            changes.insert_many(table, wanted)
+        else:
+            changes.delete_many(table, found)
+    except IntegrityError as error:
+        raise CannotUndo(f"{table.name}:{some[0][1]}") from error
 
 
 def _has_values(found: Row | None, expected: Row | None) -> bool:
@@ -178,6 +215,15 @@ def _read(connection: Connection, table: Table, key: Key) -> Row | None:
     return None if row is None else dict(row)
 
 
+def _read_many(connection: Connection, table: Table, ids: list[int]) -> dict[int, Row]:
+    """Return {key: row} of a table with a key of one column, in the order of the keys."""
+    (column,) = table.primary_key
+    query = select(table).where(column.in_(select(func.json_each(bindparam("ids")).table_valued("value").c.value)))
+    rows = connection.execute(query, {"ids": json.dumps(ids)}).mappings()
+    found = {row[column.name]: dict(row) for row in rows}
+    return {key: found[key] for key in ids if key in found}
+
+
 @cache
 def _select_by_key(table: Table) -> Select[Any]:
     """Return the statement of a table, built once: building it takes longer than running it."""
@@ -186,20 +232,3 @@ def _select_by_key(table: Table) -> Select[Any]:
 
 def _is(table: Table, key: Key) -> Any:
     return and_(*(column == part for column, part in zip(table.primary_key, key)))
-
-
-def _encode(row: Row | None) -> Row | None:
-    if row is None:
-        return None
-    return {
-        name: {"bytes": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
-        for name, value in row.items()
-    }
-
-
-def _decode(row: Row | None) -> Row | None:
-    if row is None:
-        return None
-    return {
-        name: base64.b64decode(value["bytes"]) if isinstance(value, dict) else value for name, value in row.items()
-    }

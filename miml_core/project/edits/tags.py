@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from sqlalchemy import Row, select
 
 from miml_core.project.db.rows import bag_row, class_row
+from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, segments, verdicts
 from miml_core.project.db.schema import bags as bags_table
-from miml_core.project.db.schema import segments, verdicts
 from miml_core.project.db.schema import tags as tags_table
 from miml_core.project.edits.edit import Edit, Outcome
 from miml_core.project.edits.fields import BagId, ClassId, Flag, Rest, TagPairs, TagValue
@@ -58,7 +58,7 @@ class SetTags(Edit):
         cleared = dict.fromkeys(set(tags_of_bag(changes.connection, bag.id)) - set(wanted), 0)
         _set(changes, bag, {**cleared, **wanted}, confirm=self.confirm)
         if self.finish:
-            changes.update(bags_table, bag.id, finished=True, rest_unknown=False)
+            _finish(changes, bag)
         finished = ", finished" if self.finish else ""
         return Outcome(f"{bag.name}: tagged {', '.join(names) or 'nothing'}{finished}", bag.id)
 
@@ -73,7 +73,7 @@ class Finish(Edit):
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         bag = bag_row(changes.connection, self.bag)
-        changes.update(bags_table, bag.id, finished=True, rest_unknown=self.rest == "unknown")
+        _finish(changes, bag, rest_unknown=self.rest == "unknown")
         unsure = ", not sure about the rest" if self.rest == "unknown" else ""
         return Outcome(f"{bag.name}: finished{unsure}", bag.id)
 
@@ -103,13 +103,23 @@ class NothingHere(Edit):
         bag = bag_row(changes.connection, self.bag)
         cleared = dict.fromkeys(tags_of_bag(changes.connection, bag.id), 0)
         _set(changes, bag, cleared, confirm=self.confirm)
-        changes.update(bags_table, bag.id, finished=True, rest_unknown=False)
+        _finish(changes, bag)
         return Outcome(f"{bag.name}: nothing here", bag.id)
 
 
 def add_tag(changes: RowChanges, bag_id: int, class_id: int) -> bool:
     """Tag a bag with a class; return False when it already is."""
     return changes.put(tags_table, bag_id, class_id, value=1)
+
+
+def _finish(changes: RowChanges, bag: Row[Any], *, rest_unknown: bool = False) -> None:
+    """End the tagging of a bag; labels that a threshold gave and that are absent now are cleared."""
+    changes.update(bags_table, bag.id, finished=True, rest_unknown=rest_unknown)
+    if not rest_unknown:
+        present = {class_id for class_id, value in tags_of_bag(changes.connection, bag.id).items() if value > 0}
+        for segment_id, class_id in _labelled(changes, bag, verdicts.c.checked_by == BY_THRESHOLD):
+            if class_id not in present:
+                changes.delete(verdicts, segment_id)
 
 
 def _set(changes: RowChanges, bag: Row[Any], wanted: dict[int, int], *, confirm: bool) -> None:
@@ -122,19 +132,29 @@ def _set(changes: RowChanges, bag: Row[Any], wanted: dict[int, int], *, confirm:
 
 
 def _clear_labels(changes: RowChanges, bag: Row[Any], class_ids: list[int], *, confirm: bool) -> None:
-    """Clear the labels of segments whose tag is removed; raise `NeedsConfirmation` without `confirm`."""
+    """Clear the labels of segments whose tag is removed; raise `NeedsConfirmation` without `confirm`.
+
+    Labels that nobody has seen, because a threshold gave them, are cleared without asking.
+    """
     if not class_ids:
         return
-    carrying = changes.connection.execute(
-        select(segments.c.id, verdicts.c.class_id)
-        .join(verdicts, verdicts.c.segment_id == segments.c.id)
-        .where(segments.c.bag_id == bag.id, segments.c.alive, verdicts.c.class_id.in_(class_ids))
-    ).all()
-    if carrying and not confirm:
-        named = ", ".join(sorted({class_row(changes.connection, class_id).name for _, class_id in carrying}))
-        many = f"{len(carrying)} segments of {bag.name} are" if len(carrying) > 1 else f"A segment of {bag.name} is"
+    carrying = _labelled(changes, bag, verdicts.c.class_id.in_(class_ids))
+    seen = _labelled(changes, bag, verdicts.c.class_id.in_(class_ids), verdicts.c.checked_by == BY_EYE)
+    if seen and not confirm:
+        named = ", ".join(sorted({class_row(changes.connection, class_id).name for _, class_id in seen}))
+        many = f"{len(seen)} segments of {bag.name} are" if len(seen) > 1 else f"A segment of {bag.name} is"
         raise NeedsConfirmation(
             f"{many} labelled {named}; removing the tag clears that label too. Confirm to continue."
         )
     for segment_id, _ in carrying:
         changes.delete(verdicts, segment_id)
+
+
+def _labelled(changes: RowChanges, bag: Row[Any], *which: Any) -> list[tuple[int, int]]:
+    """Return (segment id, class id) of the segments of a bag that are labelled with a class."""
+    found = changes.connection.execute(
+        select(segments.c.id, verdicts.c.class_id)
+        .join(verdicts, verdicts.c.segment_id == segments.c.id)
+        .where(segments.c.bag_id == bag.id, segments.c.alive, verdicts.c.class_id.is_not(None), *which)
+    )
+    return [(row.id, row.class_id) for row in found]

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, select, update
 
 from miml_core.errors import BagtagError
 from miml_core.project.db import counters, revisions, settings
 from miml_core.project.db.notes import write_note
 from miml_core.project.db.rows import bag_row
-from miml_core.project.db.schema import bag_predictions, verdicts
+from miml_core.project.db.schema import BY_EYE, bag_predictions, verdicts
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import predictions as predictions_table
 from miml_core.project.db.schema import segments as table
@@ -109,7 +109,7 @@ def preview(
         chosen = scope_bags(connection, bag_ids, scope=scope, again=True)
         origins = (
             select(table.c.bag_id, table.c.origin, verdicts.c.segment_id.is_not(None).label("labelled"))
-            .outerjoin(verdicts, verdicts.c.segment_id == table.c.id)
+            .outerjoin(verdicts, and_(verdicts.c.segment_id == table.c.id, verdicts.c.checked_by == BY_EYE))
             .where(table.c.alive, table.c.origin.in_(_BY_HAND) | verdicts.c.segment_id.is_not(None))
         )
         among = set(chosen)
@@ -259,7 +259,7 @@ def _store_features(
 
 
 def _lost_labels(connection: Connection, removed: list[Row[Any]]) -> list[str]:
-    labels = labels_of(connection, [row.id for row in removed])
+    labels = labels_of(connection, [row.id for row in removed], by_eye=True)
     return [f"segment {row.number} ({label_name(connection, labels[row.id])})" for row in removed if row.id in labels]
 
 

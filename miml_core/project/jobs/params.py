@@ -92,7 +92,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
     "export": {
         "format": Parameter(lambda value: isinstance(value, str), "the name of a format", required=True),
         "path": Parameter(_is_path, "a file or folder", required=True),
-        "what": _choice("confirmed", "predicted", "all"),
+        "what": _choice("confirmed", "accepted", "predicted", "all"),
         "min_probability": Parameter(lambda value: _is_number(value, 0.0, 1.0), "a number from 0 to 1"),
         "bags": _BAGS,
     },

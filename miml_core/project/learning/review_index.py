@@ -143,7 +143,7 @@ def _add_review_state(
         _ids(
             connection,
             chosen,
-            "SELECT id FROM segments LEFT JOIN verdicts ON segment_id = id"
+            "SELECT id FROM segments LEFT JOIN verdicts ON segment_id = id AND checked_by = 'eye'"
             " WHERE (NOT alive OR segment_id IS NOT NULL) AND bag_id",
         ),
     )

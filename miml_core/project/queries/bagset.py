@@ -13,7 +13,7 @@ from sqlalchemy import Column, Connection, Select, func, select
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet, FeatureGroup
 from miml_core.errors import BagtagError
 from miml_core.project.db import revisions, settings
-from miml_core.project.db.schema import bags, classes, tags, verdicts
+from miml_core.project.db.schema import BY_EYE, bags, classes, tags, verdicts
 from miml_core.project.db.schema import features as features_table
 from miml_core.project.queries import features
 
@@ -170,9 +170,13 @@ def _tags(connection: Connection, index: BagSetIndex) -> NDArray[np.int8]:
 
 
 def _labels(connection: Connection, index: BagSetIndex) -> NDArray[np.int64]:
-    """Return (N,) labels: class index, background or unknown; a class without a column is unknown."""
+    """Return (N,) labels: class index, background or unknown; a class without a column is unknown.
+
+    What was accepted by a threshold is unknown: it is the model's own opinion, which it must not learn from.
+    """
     labels = np.full(len(index.segment_ids), UNKNOWN, dtype=np.int64)
     labelled = select(verdicts.c.segment_id, func.coalesce(verdicts.c.class_id, BACKGROUND))
+    labelled = labelled.where(verdicts.c.checked_by == BY_EYE)
     stored = _table(connection, _of_few(labelled, verdicts.c.segment_id, index.segment_ids))
     rows = _places(index.segment_ids, stored[:, 0])
     columns = _places(np.array(index.class_ids), stored[:, 1])

@@ -10,8 +10,8 @@ from sqlalchemy import Column, Connection, Row, func, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.project.db.rows import LIVE_CLASS
+from miml_core.project.db.schema import BY_EYE, tags, verdicts
 from miml_core.project.db.schema import classes as table
-from miml_core.project.db.schema import tags, verdicts
 from miml_core.project.errors import Gone
 from miml_core.project.records import Class
 
@@ -21,7 +21,8 @@ _ALIASES = select(table.c.id, table.c.merged_into, table.c.removed)
 def all_classes(connection: Connection) -> list[Class]:
     """Return all classes in the order in which they were added, with how often they are used."""
     tagged = dict(_pairs(connection, _count(tags.c.class_id).where(tags.c.value > 0)))
-    labelled = dict(_pairs(connection, _count(verdicts.c.class_id).where(verdicts.c.class_id.is_not(None))))
+    by_eye = [verdicts.c.class_id.is_not(None), verdicts.c.checked_by == BY_EYE]
+    labelled = dict(_pairs(connection, _count(verdicts.c.class_id).where(*by_eye)))
     rows = connection.execute(select(table).where(LIVE_CLASS).order_by(table.c.id))
     return [_class(row, tagged.get(row.id, 0), labelled.get(row.id, 0)) for row in rows]
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.exchange.rows import LabelSource, SegmentRow, Status
 from miml_core.project.db import settings
-from miml_core.project.db.schema import bags, media, predictions
+from miml_core.project.db.schema import BY_THRESHOLD, bags, media, predictions, verdicts
+from miml_core.project.db.schema import segments as segments_table
 from miml_core.project.queries import classes, prediction_blocks, segments
 from miml_core.project.records import Class, Segment
 
-What = Literal["confirmed", "predicted", "all"]
+What = Literal["confirmed", "accepted", "predicted", "all"]
+_WITH_LABEL = ("confirmed", "accepted")
 
 
 def rows(
@@ -43,8 +45,12 @@ def rows(
 def _bags_to_read(connection: Connection, min_probability: float) -> list[int]:
     """Return bags with a checked segment or one predicted at least this probable (within the precision of float16)."""
     sure = select(predictions.c.bag_id).where(predictions.c.probability >= min_probability - 1e-3)
-    checked = select(bags.c.id).where(bags.c.n_reviewed > 0)
-    return list(connection.execute(sure.union(checked)).scalars())
+    return list(connection.execute(sure.union(_labelled_bags())).scalars())
+
+
+def _labelled_bags() -> Select[Any]:
+    """Return the query of bags with a label, by a person or a threshold."""
+    return select(segments_table.c.bag_id).join(verdicts, verdicts.c.segment_id == segments_table.c.id).distinct()
 
 
 def each(
@@ -56,8 +62,8 @@ def each(
     outlines: bool = True,
 ) -> Iterator[SegmentRow]:
     """Yield one row per segment, bag by bag."""
-    if what not in ("confirmed", "predicted", "all"):
-        raise BagtagError(f'What to export is "confirmed", "predicted" or "all", not {what!r}; choose one of these.')
+    if what not in get_args(What):
+        raise BagtagError(f"What to export is one of {', '.join(get_args(What))}, not {what!r}; choose one of these.")
     kind = settings.kind(connection)
     known = {one.id: one for one in classes.all_classes(connection)}
     run = prediction_blocks.current_run(connection)
@@ -66,6 +72,8 @@ def each(
     wanted = None if bag_ids is None else set(bag_ids)
     files = select(bags, media.c.path, media.c.width, media.c.height, media.c.recorded_at.label("began"))
     has_any = (bags.c.n_reviewed if what == "confirmed" else bags.c.n_segments) > 0
+    if what == "accepted":
+        has_any = bags.c.id.in_(_labelled_bags())
     joined = files.join(media, media.c.id == bags.c.media_id).where(has_any)
     ordered = joined.order_by(media.c.path, bags.c.start, bags.c.id)
     for bag in connection.execute(ordered).all():
@@ -112,11 +120,15 @@ def _labelled(
     segment: Segment, known: dict[int, Class], what: str, min_probability: float, model: str, source: str
 ) -> dict[str, Any] | None:
     guess = segment.prediction
-    if segment.label is not None:
+    by_threshold = segment.checked_by == BY_THRESHOLD
+    if segment.label is not None and not (by_threshold and what == "confirmed"):
         probability = None if guess is None else guess.probabilities.get(segment.label)
+        status: Status = "accepted" if by_threshold else "confirmed"
+        said_by: LabelSource = "model" if by_threshold else "person"
         who = segment.annotator or ""
-        return _label_fields(known, segment.label, "confirmed", "person", who, probability, guess, source)
-    if what == "confirmed":
+        fields = _label_fields(known, segment.label, status, said_by, who, probability, guess, source)
+        return {**fields, "checked_by": segment.checked_by or ""}
+    if what in _WITH_LABEL:
         return None
     if guess is not None and guess.probability >= min_probability:
         return _label_fields(known, guess.top, "predicted", "model", model, guess.probability, guess, source)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.project.db.rows import class_row
-from miml_core.project.db.schema import verdicts
+from miml_core.project.db.schema import BY_EYE, verdicts
 
 
 def check_label(connection: Connection, label: int | None) -> None:
@@ -17,11 +17,10 @@ def check_label(connection: Connection, label: int | None) -> None:
         class_row(connection, label)
 
 
-def labels_of(connection: Connection, segment_ids: Sequence[int]) -> dict[int, int]:
-    """Return {segment id: class id or BACKGROUND} of the labelled segments among these."""
-    found = connection.execute(
-        select(verdicts.c.segment_id, verdicts.c.class_id).where(verdicts.c.segment_id.in_(segment_ids))
-    )
+def labels_of(connection: Connection, segment_ids: Sequence[int], *, by_eye: bool = False) -> dict[int, int]:
+    """Return {segment id: class id or BACKGROUND} of labelled segments, or only of those a person has seen."""
+    query = select(verdicts.c.segment_id, verdicts.c.class_id).where(verdicts.c.segment_id.in_(segment_ids))
+    found = connection.execute(query.where(verdicts.c.checked_by == BY_EYE) if by_eye else query)
     return {row.segment_id: BACKGROUND if row.class_id is None else row.class_id for row in found}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,13 @@ from miml_core.project.queries.bags import tags_of_bag
 from miml_core.project.queries.classes import aliases
 from miml_core.project.queries.prediction_blocks import STORED, Columns, block_of, columns_of, current_run
 from miml_core.project.review_records import Prediction, TagSuggestion
+
+_BLOCKS_OF_SEGMENTS = text(
+    """
+    SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id IN (
+      SELECT DISTINCT bag_id FROM segments WHERE id IN (SELECT value FROM json_each(:segments)))
+    """
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +44,28 @@ class PredictionTable:
     free_probability: NDArray[np.float64]
     informative: NDArray[np.float64]
     """Informativeness of its label; nan if the model does not compute it."""
+
+
+class Guess(NamedTuple):
+    """What a run predicts for a segment."""
+
+    run_id: int
+    top: int
+    probability: float
+
+
+def of_segments(connection: Connection, segment_ids: Sequence[int]) -> dict[int, Guess]:
+    """Return {segment id: prediction of the current run} of segments of any bags, in two queries."""
+    run = current_run(connection)
+    if run is None:
+        return {}
+    blocks = connection.execute(_BLOCKS_OF_SEGMENTS, {"run": run.id, "segments": json.dumps(list(segment_ids))}).all()
+    if not blocks:
+        return {}
+    table = table_of(columns_of(connection, run), blocks)
+    rows = np.flatnonzero(np.isin(table.segment_ids, list(segment_ids)))
+    fields = (table.segment_ids[rows].tolist(), table.top[rows].tolist(), table.probability[rows].tolist())
+    return {segment_id: Guess(run.id, top, probability) for segment_id, top, probability in zip(*fields)}
 
 
 def table_of(columns: Columns, blocks: Sequence[Row[Any]]) -> PredictionTable:

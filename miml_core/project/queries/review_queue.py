@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select, text, tuple_
+from sqlalchemy import Connection, Select, exists, func, select, text, tuple_
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project.db import settings
+from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, verdicts
 from miml_core.project.db.schema import bag_predictions as blocks
 from miml_core.project.db.schema import predictions as table
-from miml_core.project.db.schema import verdicts
 from miml_core.project.queries import prediction_blocks
 from miml_core.project.review_records import ReviewItem, SampleAccuracy
 from miml_core.review.accuracy import wilson_interval
 
 _OPEN = text("NOT reviewed")
 _INFORMATIVE = text("informative IS NOT NULL")
+_CONTRADICTING = table.c.contradiction > 0
+BY_THRESHOLD_ONLY = text(f"checked_by = '{BY_THRESHOLD}'")
+"""As text, not as a parameter, so that SQLite uses the index of these rows."""
 _DESCENDING = ("informative", "contradicts", "newest")
 
 
@@ -60,17 +63,17 @@ def sizes(connection: Connection) -> dict[str, int]:
 
     "informative" is among them only if the current run's model computes that.
     """
-    waiting = int(connection.execute(select(func.count()).select_from(table).where(_OPEN)).scalar() or 0)
-    contradicting = connection.execute(
-        select(func.count()).select_from(table).where(_OPEN, table.c.contradiction > 0)
-    ).scalar()
-    telling = {"informative": _n_informative(connection)} if _has_informative(connection) else {}
+    unseen = _count(connection)
+    waiting = unseen - _count_accepted(connection)
+    telling = {}
+    if _has_informative(connection):
+        telling = {"informative": _count(connection, _INFORMATIVE) - _count_accepted(connection, _INFORMATIVE)}
     return {
         "least_sure": waiting,
         **telling,
-        "contradicts": int(contradicting or 0),
+        "contradicts": _count(connection, _CONTRADICTING) - _count_accepted(connection, _CONTRADICTING),
         "newest": waiting,
-        "random": waiting,
+        "random": unseen,
     }
 
 
@@ -81,8 +84,16 @@ def _has_informative(connection: Connection) -> bool:
     return bool(connection.execute(one).scalar())
 
 
-def _n_informative(connection: Connection) -> int:
-    return int(connection.execute(select(func.count()).select_from(table).where(_OPEN, _INFORMATIVE)).scalar() or 0)
+def _count(connection: Connection, *which: Any) -> int:
+    """Count the segments that nobody has seen."""
+    return int(connection.execute(select(func.count()).select_from(table).where(_OPEN, *which)).scalar() or 0)
+
+
+def _count_accepted(connection: Connection, *which: Any) -> int:
+    """Count those of them that were accepted by a threshold."""
+    joined = verdicts.join(table, table.c.segment_id == verdicts.c.segment_id)
+    query = select(func.count()).select_from(joined).where(BY_THRESHOLD_ONLY, _OPEN, *which)
+    return int(connection.execute(query).scalar() or 0)
 
 
 def sample_accuracy(connection: Connection, run_id: int | None) -> SampleAccuracy:
@@ -100,7 +111,8 @@ def checked_accuracy(connection: Connection) -> SampleAccuracy:
 
 def _right_and_all() -> Select[Any]:
     own_label = func.coalesce(verdicts.c.class_id, BACKGROUND)
-    return select(func.count(), func.total(verdicts.c.predicted == own_label)).where(verdicts.c.predicted.is_not(None))
+    by_eye = [verdicts.c.predicted.is_not(None), verdicts.c.checked_by == BY_EYE]
+    return select(func.count(), func.total(verdicts.c.predicted == own_label)).where(*by_eye)
 
 
 def _accuracy(connection: Connection, query: Select[Any]) -> SampleAccuracy:
@@ -115,11 +127,11 @@ def _ordered(order: str, class_id: int | None) -> Select[Any]:
     if order == "informative":
         return _items(table.c.informative).where(_INFORMATIVE).order_by(table.c.informative.desc())
     if order == "contradicts":
-        return _items(table.c.contradiction).where(table.c.contradiction > 0).order_by(table.c.contradiction.desc())
+        return _items(table.c.contradiction).where(_CONTRADICTING).order_by(table.c.contradiction.desc())
     if order == "newest":
         return _items(table.c.segment_id).order_by(table.c.segment_id.desc())
-    if order == "random":
-        return _items(table.c.shuffle).order_by(table.c.shuffle)
+    if order == "random":  # with those accepted by a threshold: without these the sample would be biased
+        return _items(table.c.shuffle, accepted=True).order_by(table.c.shuffle)
     if order == "class":
         if class_id is None:
             raise BagtagError("Choose the class to review.")
@@ -127,5 +139,7 @@ def _ordered(order: str, class_id: int | None) -> Select[Any]:
     raise BagtagError(f"There is no review order called {order!r}; choose another one.")
 
 
-def _items(score: Any) -> Select[Any]:
-    return select(table.c.segment_id, table.c.bag_id, score).where(_OPEN)
+def _items(score: Any, *, accepted: bool = False) -> Select[Any]:
+    """Return the query of unseen segments, with or without those that a threshold accepted."""
+    query = select(table.c.segment_id, table.c.bag_id, score).where(_OPEN)
+    return query if accepted else query.where(~exists().where(verdicts.c.segment_id == table.c.segment_id))

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from miml_core.project.db import settings
 from miml_core.project.db.rows import run_row
-from miml_core.project.db.schema import bags, verdicts
+from miml_core.project.db.schema import BY_EYE, bags, verdicts
 from miml_core.project.db.schema import runs as table
 from miml_core.project.queries import prediction_blocks
 from miml_core.project.records import Run
@@ -33,7 +33,8 @@ def get_current_run(connection: Connection) -> Run | None:
 
 
 def _run(connection: Connection, found: Row[Any], current_id: int | None) -> Run:
-    corrections = select(func.count()).select_from(verdicts).where(verdicts.c.at > found.started_at)
+    by_eye = select(func.count()).select_from(verdicts).where(verdicts.c.checked_by == BY_EYE)
+    corrections = by_eye.where(verdicts.c.at > found.started_at)
     tagged = select(func.count()).select_from(bags).where(bags.c.tags_at > found.started_at)
     return Run(
         id=found.id,

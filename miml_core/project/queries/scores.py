@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from miml_core.bags import BACKGROUND
-from miml_core.project.db.schema import verdicts
+from miml_core.project.db.schema import BY_EYE, verdicts
 
 
 def held_out_agreement(connection: Connection, earlier: Row[Any] | None) -> dict[str, float]:
@@ -19,5 +19,6 @@ def held_out_agreement(connection: Connection, earlier: Row[Any] | None) -> dict
     if earlier is None:
         return {}
     right = func.total(verdicts.c.predicted == func.coalesce(verdicts.c.class_id, BACKGROUND))
-    n, n_right = connection.execute(select(func.count(), right).where(verdicts.c.run_id == earlier.id)).one()
+    checked = [verdicts.c.run_id == earlier.id, verdicts.c.checked_by == BY_EYE]
+    n, n_right = connection.execute(select(func.count(), right).where(*checked)).one()
     return {"agreement_before": float(n_right / n), "n_checked_before": float(n)} if n else {}

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, case, exists, func, or_, select
 
+from miml_core.project.db.schema import BY_EYE, verdicts
 from miml_core.project.db.schema import segments as table
-from miml_core.project.db.schema import verdicts
 
 FEWEST_KEPT = 10
 FEWEST_DELETED = 5
@@ -73,7 +73,7 @@ def _judged() -> Any:
         table,
         case((and_(kept, ~background), 1), else_=0).label("kept"),
         case((or_(background, was_deleted), 1), else_=0).label("deleted"),
-    ).outerjoin(verdicts, verdicts.c.segment_id == table.c.id)
+    ).outerjoin(verdicts, and_(verdicts.c.segment_id == table.c.id, verdicts.c.checked_by == BY_EYE))
 
 
 def _was_replaced() -> ColumnElement[bool]:

@@ -96,7 +96,7 @@ def _parse_grid(text: str) -> Grid:
 
 
 def _segments(connection: Connection, which: Any, *, predicted: bool, tolerance: float | None) -> list[Segment]:
-    label_columns = [verdicts.c.class_id, verdicts.c.accepted, verdicts.c.annotator, verdicts.c.at]
+    label_columns = [verdicts.c[name] for name in ("class_id", "accepted", "annotator", "at", "checked_by")]
     found = connection.execute(
         select(table, *label_columns)
         .outerjoin(verdicts, verdicts.c.segment_id == table.c.id)
@@ -136,6 +136,7 @@ def _segment(row: Row[Any], outline: list[Ring], guess: Prediction | None) -> Se
         annotator=row.annotator,
         prediction=guess,
         revision=row.revision,
+        checked_by=row.checked_by,
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, select
 
 from miml_core.bags import BACKGROUND
-from miml_core.project.db.schema import segments, verdicts
+from miml_core.project.db.schema import BY_EYE, segments, verdicts
 from miml_core.project.queries import bags, prediction_blocks
 from miml_core.project.queries.prediction_blocks import Columns
 from miml_core.project.review_records import TagReason
@@ -50,7 +50,8 @@ def _labels(connection: Connection, bag_id: int) -> dict[int, int | None]:
     query = select(segments.c.id, verdicts.c.segment_id, verdicts.c.class_id).where(
         segments.c.bag_id == bag_id, segments.c.alive
     )
-    found = connection.execute(query.outerjoin(verdicts, verdicts.c.segment_id == segments.c.id))
+    by_eye = (verdicts.c.segment_id == segments.c.id) & (verdicts.c.checked_by == BY_EYE)
+    found = connection.execute(query.outerjoin(verdicts, by_eye))
     return {
         segment_id: None if checked is None else BACKGROUND if class_id is None else class_id
         for segment_id, checked, class_id in found

@@ -7,7 +7,7 @@ still made, and `EditResult.overtook` lists what it replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from miml_core.project.edits import apply, tag_table
 from miml_core.project.edits.bags import RemoveBags, SetNote
 from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
 from miml_core.project.edits.edit import Edit
+from miml_core.project.edits.label_many import AcceptAbove, LabelMany
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
 from miml_core.project.edits.tags import Finish, NothingHere, SetTags, Tag, Unfinish
@@ -162,8 +163,29 @@ class Edits(Service):
         return self.apply(Accept(_ids(segment_ids), sampled), annotator=annotator, seen=seen)
 
     def accept_bag(self, bag_id: int, *, annotator: str | None = None, seen: int | None = None) -> EditResult:
-        """Confirm the predictions of all segments of the bag without a label."""
+        """Confirm the predictions of all segments of the bag that nobody has checked by eye."""
         return self.apply(AcceptBag(bag_id), annotator=annotator, seen=seen)
+
+    def label_many(
+        self,
+        accept: Mapping[int, int],
+        correct: Mapping[int, int],
+        *,
+        annotator: str | None = None,
+        seen: int | None = None,
+    ) -> EditResult:
+        """Accept segments as they were shown ({id: label}) and label others, in one edit: a screen of the wall."""
+        edit = LabelMany(list(accept.items()), list(correct.items()))
+        return self.apply(edit, annotator=annotator, seen=seen)
+
+    def accept_above(
+        self, threshold: float, class_id: int | None = None, *, annotator: str | None = None
+    ) -> EditResult:
+        """Accept all predictions of at least this probability (of one class) that nobody has labelled, in one edit.
+
+        They are marked as accepted by threshold and never count as checked; `review.above` counts them before.
+        """
+        return self.apply(AcceptAbove(threshold, class_id), annotator=annotator)
 
     def draw(
         self,

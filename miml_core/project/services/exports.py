@@ -19,7 +19,7 @@ class Exports(Service):
 
     def rows(
         self,
-        what: Literal["confirmed", "predicted", "all"] = "all",
+        what: Literal["confirmed", "accepted", "predicted", "all"] = "all",
         *,
         min_probability: float = 0.0,
         bag_ids: Sequence[int] | None = None,

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from miml_core.project.queries import predictions, review_queue, tag_reasons
-from miml_core.project.review_records import ReviewItem, SampleAccuracy, TagReason, TagSuggestion
+from miml_core.project.queries import above, predictions, review_queue, tag_reasons, wall
+from miml_core.project.queries.wall import WallQuery
+from miml_core.project.review_records import (
+    ReviewItem,
+    SampleAccuracy,
+    TagReason,
+    TagSuggestion,
+    WallClass,
+    WallItem,
+)
 from miml_core.project.services.service import Service
 
 QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random"]
@@ -62,6 +70,36 @@ class Review(Service):
         """
         with self._store.read() as connection:
             return review_queue.checked_accuracy(connection)
+
+    def above(self, threshold: float) -> dict[int, int]:
+        """Return {class id or `BACKGROUND`: number of segments} that `edits.accept_above(threshold)` would accept."""
+        with self._store.read() as connection:
+            return above.count_above(connection, threshold)
+
+    def wall(self, query: WallQuery, *, offset: int = 0, limit: int = 120) -> list[WallItem]:
+        """Return a part of a wall: the segments of a class, or a given list of segments."""
+        with self._store.read() as connection:
+            return wall.wall_items(connection, wall.wall_ids(connection, query, offset=offset, limit=limit))
+
+    def wall_ids(self, query: WallQuery) -> list[int]:
+        """Return the ids of all segments of a wall, at most `MOST_IDS`, in its order."""
+        with self._store.read() as connection:
+            return wall.wall_ids(connection, query)
+
+    def wall_size(self, query: WallQuery) -> int:
+        """Return how many segments a wall has."""
+        with self._store.read() as connection:
+            return wall.wall_size(connection, query)
+
+    def wall_items(self, segment_ids: Sequence[int]) -> list[WallItem]:
+        """Return what a wall shows of these segments."""
+        with self._store.read() as connection:
+            return wall.wall_items(connection, segment_ids)
+
+    def wall_classes(self) -> list[WallClass]:
+        """Return how many segments of each class a wall can show."""
+        with self._store.read() as connection:
+            return wall.wall_classes(connection)
 
     def tag_suggestions(self, bag_id: int, *, limit: int = 8) -> list[TagSuggestion]:
         """Return the tags that the current run would give the bag, the likeliest first, without decided ones."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.project.instances import resegment
+from miml_core.project.instances import cutouts, resegment
+from miml_core.project.instances.cutouts import Cutouts
 from miml_core.project.queries import features, segment_ranges, segmenter_lessons, segments
 from miml_core.project.queries.segmenter_lessons import SegmenterLessons
 from miml_core.project.records import Segment, SegmentRange, SegmentSummary
@@ -35,6 +36,10 @@ class Segments(Service):
         """Return one segment; raises `Gone` when there is none."""
         with self._store.read() as connection:
             return segments.one(connection, segment_id)
+
+    def cutouts(self, segment_ids: Sequence[int], *, large: bool = False) -> Cutouts:
+        """Return small pictures of segments, or `large` ones of pictures."""
+        return cutouts.cutouts(self._store, segment_ids, large=large)
 
     def between(self, bag_id: int, first: float, last: float, *, also: Sequence[int] = ()) -> SegmentRange:
         """Return segments that touch a range of time, and those of `also`; with outlines unless they are too many."""

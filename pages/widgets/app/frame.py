@@ -23,10 +23,11 @@ PAGES = {
     "tag": ("Tag", ":material/sell:"),
     "train": ("Train", ":material/model_training:"),
     "review": ("Review", ":material/fact_check:"),
+    "wall": ("Wall", ":material/grid_view:"),
     "export": ("Export", ":material/ios_share:"),
 }
 
-_DRAWN_ONCE = ("segment", "tag", "review")
+_DRAWN_ONCE = ("segment", "tag", "review", "wall")
 """Pages that do not follow background work by themselves, besides their canvas."""
 _PAGE = "frame.page"
 _PROJECT = "frame.project"
@@ -39,6 +40,7 @@ _OF_A_PROJECT = (
     "tag.",
     "train.",
     "review.",
+    "wall.",
     "export.",
     "dialog.",
 )

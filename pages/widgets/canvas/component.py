@@ -72,7 +72,7 @@ def canvas(
     open_once(project.folder)
     request = None if mode == "preview" else requested_bag(project)
     data = {
-        "base": _base(),
+        "base": base_path(),
         "assets": version(),
         "project": key_of(project.folder),
         "token": TOKEN,
@@ -116,6 +116,7 @@ def _request(request: BagRequest | None) -> dict[str, Any] | None:
     return None if request is None else {"id": request.id, "bag": request.bag_id}
 
 
-def _base() -> str:
+def base_path() -> str:
+    """Return the path below which the app is served; empty, or with a slash in front."""
     path = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return f"/{path}" if path else ""

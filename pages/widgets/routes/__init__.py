@@ -14,6 +14,7 @@ from pages.widgets.routes.previews import send_preview
 from pages.widgets.routes.queue import send_queue
 from pages.widgets.routes.sound import send_sound
 from pages.widgets.routes.suggestions import send_suggestions
+from pages.widgets.routes.wall import send_cutouts, send_large_cutout, send_wall, send_wall_items
 
 _PROJECT = "/bagtag/{project}"
 _SWITCH_SECONDS = 0.0005
@@ -34,6 +35,10 @@ def canvas_routes() -> list[Route]:
         Route(f"{_PROJECT}/sound/{{bag:id}}", guarded(send_sound, by_address=True, at_once=4), methods=["GET"]),
         Route(f"{_PROJECT}/preview/{{preview}}", guarded(send_preview), methods=["GET"]),
         Route(f"{_PROJECT}/queue", guarded(send_queue, at_once=4), methods=["GET"]),
+        Route(f"{_PROJECT}/wall", guarded(send_wall, at_once=2), methods=["GET"]),
+        Route(f"{_PROJECT}/wall/items", guarded(send_wall_items, at_once=4), methods=["GET"]),
+        Route(f"{_PROJECT}/wall/cutouts", guarded(send_cutouts, at_once=3), methods=["GET"]),
+        Route(f"{_PROJECT}/wall/large/{{segment:id}}", guarded(send_large_cutout, at_once=2), methods=["GET"]),
         Route(f"{_PROJECT}/counters", guarded(send_counters, at_once=2), methods=["GET"]),
         Route(f"{_PROJECT}/retraining", guarded(take_retraining, at_once=1), methods=["POST"]),
         Route(f"{_PROJECT}/edits", guarded(take_edits), methods=["POST"]),

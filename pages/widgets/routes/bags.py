@@ -205,7 +205,7 @@ def heading(project: Project, bag: Bag) -> dict[str, Any]:
         "tags": {str(class_id): value for class_id, value in bag.tags.items()},
         "finished": bag.finished,
         "rest_unknown": bag.rest_unknown,
-        "classes": [_class(one) for one in project.classes.list()],
+        "classes": [class_fields(one) for one in project.classes.list()],
     }
 
 
@@ -226,6 +226,7 @@ def _segment(segment: Segment, kind: str, *, boxed: bool = False) -> dict[str, A
         **({"edges": edges} if boxed else {}),
         "label": segment.label,
         "accepted": segment.accepted,
+        "checked_by": segment.checked_by,
         "annotator": segment.annotator,
         "origin": segment.origin,
         "guesses": [] if segment.prediction is None else _guesses(segment.prediction),
@@ -244,7 +245,8 @@ def _guesses(prediction: Prediction) -> list[list[float]]:
     return [[label, round(p, 3)] for place, (label, p) in enumerate(likeliest) if p >= _LEAST_GUESS or place == 0]
 
 
-def _class(one: Class) -> dict[str, Any]:
+def class_fields(one: Class) -> dict[str, Any]:
+    """Return a class as the browser needs it."""
     return {
         "id": one.id,
         "name": one.name,

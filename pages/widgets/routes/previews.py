@@ -93,6 +93,7 @@ def _segment(place: int, grid: Grid, region: Region, kind: str) -> dict[str, Any
         "rings": flat_rings(rings, kind),
         "label": None,
         "accepted": False,
+        "checked_by": None,
         "origin": "automatic",
         "guesses": [],
         "free": None,

@@ -100,8 +100,8 @@ def _probability(value: Any) -> float:
 
 
 def _count_missing(connection: Connection, params: dict[str, Any], bag_ids: list[int] | None) -> int:
-    """Count the bags whose segments are not detected, or with earlier settings; 0 for confirmed segments only."""
-    if params.get("what") == "confirmed":
+    """Count the bags whose segments are not detected, or with earlier settings; 0 if only labels are exported."""
+    if params.get("what") in ("confirmed", "accepted"):
         return 0
     return len(resegment.scope_bags(connection, bag_ids, scope="stale", again=False))
 

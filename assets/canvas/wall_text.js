@@ -1,0 +1,27 @@
+/** The wall in words: one segment, and what Enter will do with the screen. */
+import { nameOf, percent } from "./card.js";
+import { isChecked, labelOf } from "./edits.js";
+
+export function describeItem(item, marks, wall) {
+  if (!item) return "Segment, loading";
+  const guess = item.guesses.length ? ` ${percent(item.guesses[0][1])}` : "";
+  const given = marks.labelOf(item.id);
+  const mark = !marks.has(item.id) ? "" : given === null ? ", marked as wrong" : `, marked as ${nameOf(given, wall)}`;
+  const checked = isChecked(item) ? ", checked" : "";
+  return `Segment ${item.number} of ${item.name}: ${nameOf(labelOf(item), wall)}${guess}${checked}${mark}`;
+}
+
+/** What Enter will do with the segments on screen, of which `isOpen` tells which have no label of a person yet. */
+export function screenSentence(screen, marks, isOpen) {
+  const marked = screen.filter((id) => marks.has(id));
+  const unnamed = marked.filter((id) => marks.labelOf(id) === null).length;
+  const rest = screen.filter((id) => !marks.has(id) && isOpen(id)).length;
+  const named = marked.length - unnamed;
+  const accepts = rest ? `Enter accepts ${marked.length ? `the other ${rest}` : `these ${rest}`}` : named ? "Enter stores this screen" : "Enter goes on";
+  const labels = named ? ` and labels ${named}` : "";
+  const hint = marked.length || !rest ? "" : " Click the wrong ones first.";
+  const waiting = unnamed
+    ? ` ${unnamed} marked without a class: press the key of a class, or 0 for background. Without one they stay unchecked and wait under “Marked”.`
+    : "";
+  return `${accepts}${labels}.${hint}${waiting}`;
+}

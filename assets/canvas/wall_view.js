@@ -1,0 +1,290 @@
+/** One wall on a page: its list, what is marked, and the parts it consists of. */
+import { apiFor } from "./api.js";
+import { nameOf } from "./card.js";
+import { ClassSearch } from "./class_search.js";
+import { Disposables } from "./disposables.js";
+import { element } from "./dom.js";
+import { isChecked } from "./edits.js";
+import { Help } from "./help.js";
+import { Notice } from "./notice.js";
+import { outboxFor } from "./outbox.js";
+import { OutboxPanel } from "./outbox_panel.js";
+import { loadValue, saveValue } from "./session_store.js";
+import { StreamlitBridge } from "./streamlit_bridge.js";
+import { grouped } from "./text.js";
+import { WallCommands } from "./wall_commands.js";
+import { WallGrid } from "./wall_grid.js";
+import { WallKeyboard } from "./wall_keyboard.js";
+import { WallList } from "./wall_list.js";
+import { WallMarks, wallKeys } from "./wall_marks.js";
+import { WallPlayback } from "./wall_playback.js";
+import { WallPopup } from "./wall_popup.js";
+import { describeItem, screenSentence } from "./wall_text.js";
+import { WallChips, WallToolbar } from "./wall_toolbar.js";
+
+const REFRESH_AFTER = 600; // milliseconds after the last stored edit
+const KEYED_BY = 240; // segments that decide which classes have number keys
+
+export class Wall {
+  #timer = null;
+  #generation = 0;
+  #keyed = false;
+
+  constructor(root) {
+    this.root = root;
+    this.disposables = new Disposables();
+    this.data = null;
+    this.bag = null; // the parts shared with the editor ask for it
+    this.query = null;
+    this.title = "";
+    this.kind = "sound";
+    this.classes = new Map();
+    this.background = [0, 0, 0];
+    this.total = 0;
+    this.cursor = null;
+  }
+
+  /** Take the data of a page run: the first one builds the wall, later ones change only what the page changed. */
+  update(component) {
+    const first = this.data === null;
+    this.component = component;
+    this.data = component.data;
+    this.kind = this.data.kind;
+    this.api = apiFor(this.data);
+    if (first) this.#build();
+    this.outbox.sendThrough(this.api);
+    this.root.style.setProperty("--around", `${this.data.around}px`);
+    const asked = this.data.request;
+    if (asked && loadValue(this.#name("request")) !== asked.id) {
+      saveValue(this.#name("request"), asked.id);
+      this.open(asked.query);
+    } else if (first) this.open(loadValue(this.#name("query")));
+    this.refresh();
+  }
+
+  end() {
+    clearTimeout(this.#timer);
+    this.disposables.end();
+    this.root.replaceChildren();
+  }
+
+  #name(what) {
+    return `bagtag.wall.${what}.${this.data.project}`;
+  }
+
+  #build() {
+    const { disposables } = this;
+    this.outbox = outboxFor(this.data.project, this.api);
+    this.list = new WallList(this.api);
+    this.marks = new WallMarks(this.data.project);
+    this.commands = new WallCommands(this);
+    this.playback = new WallPlayback(disposables, this);
+    this.grid = new WallGrid(disposables, this);
+    this.stage = element("div", { class: "wall-stage" }, this.grid.node);
+    this.classSearch = new ClassSearch(disposables, { node: this.grid.node, get width() { return this.node.clientWidth; }, get height() { return this.node.clientHeight; } });
+    this.notice = new Notice(disposables);
+    this.help = new Help(disposables);
+    this.popup = new WallPopup(disposables, this);
+    this.emptyText = element("div", { class: "empty", hidden: true });
+    this.stage.append(this.emptyText, this.classSearch.node, this.popup.node, this.help.node, this.notice.node);
+    this.toolbar = new WallToolbar(disposables, this);
+    this.chips = new WallChips(disposables, this);
+    this.status = element("div", { class: "statusbar" }, element("span", { class: "selection" }), element("span", { class: "saved" }));
+    this.outboxPanel = new OutboxPanel(this);
+    this.bridge = new StreamlitBridge(disposables, this);
+    this.live = element("div", { class: "live", role: "log", "aria-live": "polite" });
+    new WallKeyboard(disposables, this);
+    disposables.listen(this.list, "items", () => this.#arrived());
+    disposables.listen(this.list, "cutouts", () => this.grid.refresh());
+    disposables.listen(this.list, "problem", ({ detail }) => !detail.unauthorized && this.notice.show(detail.message));
+    disposables.listen(this.outbox, "change", () => this.refresh());
+    disposables.listen(this.outbox, "stored", ({ detail }) => this.#stored(detail.done));
+    this.root.replaceChildren(this.toolbar.node, this.stage, this.chips.node, this.status, this.outboxPanel.node, this.live);
+  }
+
+  get bagSync() {
+    return { compose: () => this.refresh() };
+  }
+
+  // the list
+
+  /** What is kept when another class is chosen. */
+  get choices() {
+    const { order, show } = this.query ?? {};
+    return { ...(order ? { order } : {}), ...(show ? { show } : {}) };
+  }
+
+  /** Show the segments of a query: `{predicted, order, show}`, `{selection}` or `{marked}`. */
+  async open(query) {
+    this.#generation += 1;
+    const generation = this.#generation;
+    this.leave();
+    this.root.classList.add("opening");
+    try {
+      const wanted = query ?? (await this.#first());
+      const found = await this.api.wall(wanted?.marked === undefined ? (wanted ?? {}) : {});
+      if (generation !== this.#generation || this.disposables.over) return;
+      this.query = wanted;
+      saveValue(this.#name("query"), wanted);
+      this.#take(found, wanted?.marked === undefined ? found.ids : this.marks.ids);
+    } catch (problem) {
+      if (generation !== this.#generation || problem.unauthorized) return;
+      if (query && problem.status === 404) {
+        this.notice.show(problem.message);
+        this.open(null);
+      } else this.notice.stay(problem.message, () => this.open(query));
+    } finally {
+      if (generation === this.#generation) this.root.classList.remove("opening");
+    }
+  }
+
+  /** Without a request: the class with the most segments to check. */
+  async #first() {
+    const { classes } = await this.api.wall({});
+    const [most] = [...classes].sort((a, b) => b.counts[0] - a.counts[0]);
+    return most ? { predicted: most.id } : null;
+  }
+
+  #take(found, ids) {
+    this.#takeClasses(found);
+    this.title = this.query?.marked === undefined ? found.title : "Marked as wrong";
+    this.total = this.query?.marked === undefined ? found.total : ids.length;
+    this.cursor = null;
+    this.#keyed = false;
+    this.list.open(ids);
+    this.grid.reset();
+    this.emptyText.hidden = ids.length > 0;
+    this.emptyText.textContent = this.query === null ? "This project has no classes yet: add some on the Tag page." : "Nothing is left in this list. Choose another class or another list above.";
+    this.refresh();
+  }
+
+  #takeClasses({ classes, background }) {
+    const keys = new Map([...this.classes].map(([id, one]) => [id, one.keys]));
+    this.classes = new Map(classes.map((one) => [one.id, { ...one, keys: keys.get(one.id) ?? (one.shortcut ? [one.shortcut.toLowerCase()] : []) }]));
+    this.background = background;
+  }
+
+  openMarked() {
+    this.open({ marked: "yes" });
+    this.grid.node.focus({ preventScroll: true });
+  }
+
+  finished() {
+    const open = this.list.ids.filter((id) => this.isOpen(id)).length;
+    this.notice.show(open ? `The end of this list: ${grouped(open)} of its segments are still open.` : "This list is done: choose another class.");
+  }
+
+  /** Open and checked segments, and those by threshold, of the class on screen. */
+  get counts() {
+    const label = Number(this.query?.predicted);
+    return this.classes.get(label)?.counts ?? (label < 0 ? this.background : [0, 0, 0]);
+  }
+
+  isOpen(id) {
+    const item = this.list.items.get(id);
+    return !this.list.gone.has(id) && (!item || !isChecked(item));
+  }
+
+  /** The first items decide which classes get the number keys; then these stay. */
+  #arrived() {
+    const items = this.list.ids.slice(0, KEYED_BY).map((id) => this.list.items.get(id)).filter(Boolean);
+    if (!this.#keyed && items.length) {
+      this.#keyed = true;
+      const label = this.query?.predicted === undefined ? null : Number(this.query.predicted);
+      this.classes = new Map(wallKeys([...this.classes.values()], items, label).map((one) => [one.id, one]));
+    }
+    this.refresh();
+  }
+
+  #stored(done) {
+    for (const { edit, result } of done) if (result.error && edit.bag === null) this.commands.refused(edit.number, result.error);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(async () => {
+      const found = await this.api.wall({}).catch(() => null);
+      if (!found || this.disposables.over) return;
+      this.#takeClasses(found);
+      this.refresh();
+    }, REFRESH_AFTER);
+  }
+
+  // what is on screen
+
+  /** Fetch what is in sight, then the next screen, then the one before. */
+  scrolled() {
+    const { layout, node } = this.grid;
+    const [first, last] = layout.range(node.scrollTop);
+    const page = Math.max(last - first, 1);
+    const { ids } = this.list;
+    this.list.want([...ids.slice(first, last), ...ids.slice(last, last + page + layout.columns), ...ids.slice(Math.max(0, first - page), first)]);
+    this.toolbar.place.textContent = this.placeText;
+    this.#updateStatus();
+  }
+
+  get placeText() {
+    const { ids } = this.list;
+    if (ids.length === 0) return "";
+    const [first, last] = this.grid.layout.screen(this.grid.node.scrollTop);
+    return `${grouped(first + 1)} – ${grouped(last)} of ${grouped(this.total)}`;
+  }
+
+  setCursor(id, { quiet = false } = {}) {
+    this.cursor = id;
+    if (id === null) this.grid.node.removeAttribute("aria-activedescendant");
+    else this.grid.node.setAttribute("aria-activedescendant", `segment-${id}`);
+    if (id !== null && !quiet) this.playback.listen(id);
+  }
+
+  /** The pointer rests on a tile. */
+  rest(id, tile) {
+    if (this.kind === "sound") this.playback.listen(id);
+    else if (tile) this.popup.show(id, tile);
+  }
+
+  leave() {
+    this.popup.hide();
+    this.playback.stop();
+  }
+
+  toggleHelp() {
+    this.help.toggle("wall", this.kind);
+  }
+
+  findClass() {
+    const classes = [...this.classes.values()];
+    this.classSearch.show({ classes, at: { x: 20, y: 20 }, choose: (one) => this.commands.label(one.id), mayCreate: false });
+  }
+
+  /** Ask the page for the segments most like one. */
+  moreLikeThis() {
+    if (this.cursor === null) this.notice.show("Go to a segment first: click it, or press the arrow keys.");
+    else this.component.setStateValue("similar", { segment: this.cursor, at: Date.now() });
+  }
+
+  announce(sentence) {
+    this.live.textContent = sentence;
+  }
+
+  nameOf(label) {
+    return nameOf(label, this);
+  }
+
+  describe(id) {
+    return describeItem(this.list.items.get(id), this.marks, this);
+  }
+
+  refresh() {
+    if (!this.toolbar) return;
+    this.toolbar.update();
+    this.chips.update();
+    this.outboxPanel.update();
+    this.#updateStatus();
+    this.grid.refresh();
+  }
+
+  #updateStatus() {
+    const [text, saved] = this.status.children;
+    text.textContent = this.list.ids.length ? screenSentence(this.grid.screen, this.marks, (id) => this.isOpen(id)) : "";
+    saved.textContent = { saved: this.outbox.number ? "Saved" : "", saving: "Saving…", offline: "Not saved yet" }[this.outbox.state];
+    saved.dataset.state = this.outbox.state;
+  }
+}

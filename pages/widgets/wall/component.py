@@ -1,0 +1,48 @@
+"""The Streamlit component of the wall. Like the canvas, it fetches and stores through the routes, not by page runs."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from miml_core.project import Project
+from pages.widgets.app.open_projects import key_of, open_once
+from pages.widgets.canvas.component import base_path
+from pages.widgets.routes.assets import files, version
+from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
+from pages.widgets.wall.selections import requested_wall
+
+
+def wall(project: Project, *, around: int = 205, key: str = "wall.grid") -> None:
+    """Show the wall: what `open_wall` asked for last, else what the browser showed last.
+
+    Parameters
+    ----------
+    around
+        How much of the window, in pixels, is not for the tiles.
+    """
+    open_once(project.folder)
+    request = requested_wall(project)
+    data = {
+        "base": base_path(),
+        "assets": version(),
+        "project": key_of(project.folder),
+        "token": TOKEN,
+        "listen": LISTEN_TOKEN,
+        "annotator": project.annotator[:80],
+        "kind": project.kind,
+        "around": around,
+        "request": None if request is None else {"id": request.id, "query": request.query},
+    }
+    _component()(key=key, data=data, on_rerun_change=_ignore)
+
+
+def _ignore() -> None:
+    """Do nothing: Streamlit only needs a callback to learn the names of the component's state."""
+
+
+@cache
+def _component() -> Any:
+    return st.components.v2.component("bagtag_wall", js=files()["wall_loader.js"].decode())
