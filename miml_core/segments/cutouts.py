@@ -53,8 +53,8 @@ def sound_cutout(tiles: SpectrogramTiles, grid: Grid, region: Region) -> bytes:
     top, left, bottom, right = region.box
     columns = np.sort(view.column_at(grid.x_at([left, right])))
     rows = np.sort(view.row_at(grid.y_at([top, bottom])))
-    first, last = _stretch(*columns, _TIME_CONTEXT, WIDTH / 2, view.width)
-    upper, lower = _stretch(*rows, _BAND_CONTEXT, _LEAST_BAND * view.height, view.height)
+    first, last = _stretch(columns, _TIME_CONTEXT, WIDTH / 2, view.width)
+    upper, lower = _stretch(rows, _BAND_CONTEXT, _LEAST_BAND * view.height, view.height)
     step = 1 << (level := _level(last - first))
     begin, end = int(first // step), max(int(first // step) + 1, int(-(-last // step)))
     levels = tiles.values(level, begin, min(end, tiles.columns(level)))
@@ -100,10 +100,10 @@ def picture_side(grid: Grid, region: Region, width: int = WIDTH) -> int:
     return 1 << int(np.ceil(np.log2(max(wanted, 256.0))))  # few sizes, so that one decoded picture serves many segments
 
 
-def _stretch(first: float, last: float, context: float, least: float, whole: int) -> tuple[float, float]:
-    """Return a wider range around a range, inside 0 to `whole`."""
-    size = min(max(context * (last - first), least, 1.0), float(whole))
-    start = min(max((first + last - size) / 2, 0.0), whole - size)
+def _stretch(edges: NDArray[np.float64], context: float, least: float, whole: int) -> tuple[float, float]:
+    """Return a wider range around two edges, inside 0 to `whole`."""
+    size = min(max(context * float(edges[1] - edges[0]), least, 1.0), float(whole))
+    start = min(max(float(edges.sum() - size) / 2, 0.0), whole - size)
     return start, start + size
 
 
