@@ -55,7 +55,6 @@ export const KEYS = [
   { group: "Marks", keys: ["/"], shown: "/", description: "find a class by typing", modes: ["wall"], run: (w) => w.commands.find() },
   { group: "Wall", keys: ["p"], shown: "P", description: "play the segment again", modes: ["wall"], sound: true, run: (w) => w.cursor !== null && w.playback.play(w.cursor) },
   { group: "Wall", keys: ["s"], shown: "S", description: "play what is under the pointer: on or off", modes: ["wall"], sound: true, run: (w) => w.playback.toggle() },
-  { group: "Wall", keys: ["m"], shown: "M", description: "more like this segment", modes: ["wall"], run: (w) => w.moreLikeThis() },
   { group: "History", keys: ["z"], ctrl: true, shown: "Ctrl+Z", description: "undo the last screen", modes: ["wall"], run: (w) => w.commands.undo() },
   { group: "History", keys: ["z"], ctrl: true, shift: true, shown: "Ctrl+Shift+Z", description: "redo", modes: ["wall"], run: (w) => w.commands.redo() },
   { group: "History", keys: ["?"], shown: "?", description: "this list", modes: [...ALL, "wall"], run: (b) => b.toggleHelp() },

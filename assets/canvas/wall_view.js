@@ -254,12 +254,6 @@ export class Wall {
     this.classSearch.show({ classes, at: { x: 20, y: 20 }, choose: (one) => this.commands.label(one.id), mayCreate: false });
   }
 
-  /** Ask the page for the segments most like one. */
-  moreLikeThis() {
-    if (this.cursor === null) this.notice.show("Go to a segment first: click it, or press the arrow keys.");
-    else this.component.setStateValue("similar", { segment: this.cursor, at: Date.now() });
-  }
-
   announce(sentence) {
     this.live.textContent = sentence;
   }

@@ -63,7 +63,8 @@ def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
     """
     named = {str(one["id"]): one["name"] for one in bag["classes"]}
     made = act in ("draw", "merge")
-    names = ("label", "accepted", "annotator", "checked_by", *(() if made else ("id", "rings", "guesses", "contradicts")))
+    known = () if made else ("id", "rings", "guesses", "contradicts")
+    names = ("label", "accepted", "annotator", "checked_by", *known)
     return {
         "classes": [[one["name"], one["scientific_name"], one["shortcut"]] for one in bag["classes"]],
         "tags": {named[one]: value for one, value in bag["tags"].items()},

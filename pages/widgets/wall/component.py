@@ -15,7 +15,7 @@ from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
 from pages.widgets.wall.selections import requested_wall
 
 
-def wall(project: Project, *, around: int = 205, key: str = "wall.grid") -> None:
+def wall(project: Project, *, around: int = 190, key: str = "wall.grid") -> None:
     """Show the wall: what `open_wall` asked for last, else what the browser showed last.
 
     Parameters
