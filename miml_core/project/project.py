@@ -26,6 +26,7 @@ from miml_core.project.services.media import Media
 from miml_core.project.services.review import Review
 from miml_core.project.services.runs import Runs
 from miml_core.project.services.segments import Segments
+from miml_core.project.services.similarity import Similarity
 from miml_core.project.services.suggestions import Suggestions
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class Project:
     """An open project folder.
 
     It can be shared by threads, and several processes may have the same project open. Its content is reached through
-    its services: `media`, `bags`, `classes`, `segments`, `edits`, `jobs`, `runs`, `review`, `suggestions`
-    and `exports`.
+    its services: `media`, `bags`, `classes`, `segments`, `edits`, `jobs`, `runs`, `review`, `similarity`,
+    `suggestions` and `exports`.
 
     Parameters
     ----------
@@ -68,6 +69,7 @@ class Project:
         self.jobs = Jobs(store, annotator)
         self.runs = Runs(store, annotator)
         self.review = Review(store, annotator)
+        self.similarity = Similarity(store, annotator)
         self.suggestions = Suggestions(store, annotator)
         self.exports = Exports(store, annotator)
 

@@ -142,6 +142,7 @@ def store_described(project: Store, described: DescribedBag) -> int:
     with project.write() as connection:
         media_files.check_same_file(connection, project.folder, bag.bag_id, bag.file)
         _add(connection, bag.bag_id, described.rows, bag.settings.feature_key)
+        settings.put(connection, features.DESCRIBED, features.n_described(connection) + 1)
     return len(described.rows)
 
 

@@ -134,12 +134,10 @@ def _sources(
     used, kind = settings.instance_settings(connection), settings.kind(connection)
     if used.embedding is None:
         return None, None
-    from miml_core.features.acoustic import sound_feature_names
     from miml_core.features.embeddings import pretrained_weights
-    from miml_core.features.visual import picture_feature_names
 
-    hand_made = len((picture_feature_names if kind == "picture" else sound_feature_names)(used.feature_set))
-    if n_columns <= hand_made:
+    hand_made = features.n_hand_made(connection, n_columns)
+    if n_columns == hand_made:
         return None, None
     groups = [FeatureGroup("hand-made", hand_made), FeatureGroup(used.embedding, n_columns - hand_made)]
     try:

@@ -11,6 +11,9 @@ from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import features as table
 from miml_core.project.db.schema import segments as segments_table
 
+DESCRIBED = "features_described"
+"""Key in `meta`, see `n_described`."""
+
 Block = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
@@ -55,3 +58,21 @@ def bags_to_describe(connection: Connection) -> list[int]:
 def is_described(connection: Connection, bag_id: int) -> bool:
     """Return whether every live segment of a bag has its features."""
     return bool(np.isin(live_ids(connection, bag_id), of_bag(connection, bag_id)[0]).all())
+
+
+def n_described(connection: Connection) -> int:
+    """Return how often features were stored without an edit: a bag's revision does not show that."""
+    stored = settings.get(connection, DESCRIBED, 0)
+    return stored if isinstance(stored, int) else 0
+
+
+def n_hand_made(connection: Connection, n_columns: int) -> int:
+    """Return how many of the columns of features are hand-made: the first ones, before those of an embedding."""
+    used = settings.instance_settings(connection)
+    if used.embedding is None:
+        return n_columns
+    from miml_core.features.acoustic import sound_feature_names
+    from miml_core.features.visual import picture_feature_names
+
+    names = picture_feature_names if settings.kind(connection) == "picture" else sound_feature_names
+    return min(n_columns, len(names(used.feature_set)))
