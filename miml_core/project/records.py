@@ -338,4 +338,5 @@ class TagImport:
     n_bags: int
     n_new_classes: int
     left_out: list[str]
-    """Lines that could not be used, each with its reason."""
+    """Why lines could not be used: one sentence per line, or per reason if it has more than three lines."""
+    n_left_out: int = 0

@@ -109,3 +109,16 @@ def test_species_come_back(tmp_path):
 def test_bad_lists_are_reported_by_line(text, reported, tmp_path):
     with pytest.raises(BagtagError, match=f"given.csv.*{reported}"):
         read_species(given_file(tmp_path, text))
+
+
+def test_many_lines_with_the_same_problem_are_one_sentence():
+    from miml_core.exchange.problems import LineProblem, summarise
+
+    unknown = [LineProblem(f"'t.csv', line {n}", "The file is not in the project", f"'{n}.wav'") for n in range(2, 262)]
+    other = LineProblem("'t.csv', line 300", "No bag of the file starts at this time", "'a.wav' at 3 s")
+    sentences = summarise([*unknown, other])
+    assert sentences == [
+        "260 lines: The file is not in the project: '2.wav' ('t.csv', line 2), '3.wav' ('t.csv', line 3), "
+        "'4.wav' ('t.csv', line 4) and 257 more.",
+        "'t.csv', line 300: No bag of the file starts at this time: 'a.wav' at 3 s.",
+    ]

@@ -7,18 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Connection, Row, select
 
 from miml_core.errors import BagtagError
+from miml_core.exchange.problems import LineProblem, summarise
 from miml_core.exchange.tags_csv import TagRow, read_tags
-from miml_core.project.db.schema import bags, media
+from miml_core.project.db.schema import bags
 from miml_core.project.db.store import Store
 from miml_core.project.edits.apply import perform
 from miml_core.project.edits.classes import AddClasses
 from miml_core.project.edits.tags import SetTags
 from miml_core.project.errors import Busy
-from miml_core.project.media.access import real_path
 from miml_core.project.queries import classes
+from miml_core.project.queries.file_names import FileFinder
 from miml_core.project.records import TagImport
 
 _SAME_SECONDS = 0.01
@@ -26,15 +27,18 @@ _SAME_SECONDS = 0.01
 
 def import_tags(store: Store, path: Path, annotator: str) -> TagImport:
     """Tag the bags that the table names: one edit per bag, of all its lines."""
-    by_file = _bags_by_file(store)
-    left_out: list[str] = []
+    left_out: list[LineProblem] = []
     by_bag: dict[int, TagRow] = {}
-    for line in read_tags(path):
+    lines = read_tags(path)
+    with store.read() as connection:
+        finder = FileFinder(connection, store.folder, beside=path.absolute().parent)
+        by_medium = _bags_by_medium(connection)
+    for line in lines:
         try:
-            bag = _find(line, by_file, path.absolute().parent)
+            bag = _find(line, finder, by_medium)
             by_bag[bag.id] = _together(by_bag[bag.id], line) if bag.id in by_bag else line
-        except BagtagError as error:
-            left_out.append(f"{line.where}: {error}")
+        except _LeftOut as error:
+            left_out.append(error.problem)
     names = list(dict.fromkeys(name for line in by_bag.values() for name in (*line.present, *line.absent)))
     added = perform(store, AddClasses([{"name": name} for name in names]), annotator).created
     with store.read() as connection:
@@ -48,8 +52,16 @@ def import_tags(store: Store, path: Path, annotator: str) -> TagImport:
         except Busy:
             raise
         except BagtagError as error:
-            left_out.append(f"{line.where}: {error}")
-    return TagImport(n_tagged, len(added), left_out)
+            left_out.append(LineProblem(line.where, str(error).rstrip(".")))
+    return TagImport(n_tagged, len(added), summarise(left_out), len(left_out))
+
+
+class _LeftOut(BagtagError):
+    """A line that names no bag, or contradicts another."""
+
+    def __init__(self, line: TagRow, reason: str, subject: str) -> None:
+        self.problem = LineProblem(line.where, reason, subject)
+        super().__init__(str(self.problem))
 
 
 def _together(first: TagRow, second: TagRow) -> TagRow:
@@ -58,34 +70,27 @@ def _together(first: TagRow, second: TagRow) -> TagRow:
     absent = tuple(dict.fromkeys(first.absent + second.absent))
     both = set(present) & set(absent)
     if both:
-        raise BagtagError(f"{min(both)!r} is present by one line of the table and absent by another.")
+        raise _LeftOut(second, "Present by one line of the bag and absent by another", repr(min(both)))
     return replace(first, present=present, absent=absent, finished=first.finished or second.finished)
 
 
-def _bags_by_file(store: Store) -> dict[str, list[Row[Any]]]:
-    """Return bags by every name a table may use for their file: stored path, full path, bare name."""
-    found: dict[str, list[Row[Any]]] = defaultdict(list)
-    with store.read() as connection:
-        rows = connection.execute(select(bags, media.c.path).join(media, media.c.id == bags.c.media_id)).all()
-    for row in rows:
-        for name in {row.path, str(real_path(store.folder, row.path)), Path(row.path).name}:
-            found[name].append(row)
+def _bags_by_medium(connection: Connection) -> dict[int, list[Row[Any]]]:
+    found: dict[int, list[Row[Any]]] = defaultdict(list)
+    for row in connection.execute(select(bags)).all():
+        found[row.media_id].append(row)
     return found
 
 
-def _find(line: TagRow, by_file: dict[str, list[Row[Any]]], beside: Path) -> Row[Any]:
+def _find(line: TagRow, finder: FileFinder, by_medium: dict[int, list[Row[Any]]]) -> Row[Any]:
     """Return the one bag of a line."""
-    written = line.file.replace("\\", "/")
-    names = (line.file, written, str(real_path(beside, written)), Path(written).name)
-    candidates = next((by_file[name] for name in names if by_file.get(name)), [])
-    if not candidates:
-        raise BagtagError(f"{line.file!r} is not in the project.")
-    if len({bag.media_id for bag in candidates}) > 1:
-        raise BagtagError(f"there are several files called {line.file!r}; write their paths.")
+    medium, reason = finder.find(line.file)
+    if medium is None:
+        raise _LeftOut(line, reason, repr(line.file))
+    candidates = by_medium[medium]
     if line.start_s is not None:
         candidates = [bag for bag in candidates if abs(bag.start - line.start_s) < _SAME_SECONDS]
     if not candidates:
-        raise BagtagError(f"no bag of {line.file!r} starts at {line.start_s:g} s.")
+        raise _LeftOut(line, "No bag of the file starts at this time", f"{line.file!r} at {line.start_s:g} s")
     if len(candidates) > 1:
-        raise BagtagError(f"{line.file!r} is cut into {len(candidates)} bags; give the start of one in seconds.")
+        raise _LeftOut(line, "The file is cut into several bags; give the start of one in seconds", repr(line.file))
     return candidates[0]
