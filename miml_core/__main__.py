@@ -34,6 +34,7 @@ COMMANDS = {
     "segment": "find the segments of the bags",
     "suggest": "list the species that BirdNET or the current run suggests for the bags",
     "tag": "tag bags from a table",
+    "import-labels": "add labels of Raven, BirdNET, whombat, Label Studio and other programs",
     "train": "learn which segment carries which tag, and predict all segments",
     "predict": "predict the bags that are new or have changed",
     "status": "show the progress of a project",

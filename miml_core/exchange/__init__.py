@@ -3,9 +3,10 @@
 `FORMATS` has the formats by name; their rows are `SegmentRow`s.
 
 >>> list(FORMATS)
-['csv', 'raven', 'audacity', 'coco', 'label-maps']
+['csv', 'raven', 'audacity', 'aoef', 'coco', 'label-maps']
 """
 
+from miml_core.exchange.aoef import Aoef
 from miml_core.exchange.audacity import AudacityLabels
 from miml_core.exchange.base import Format
 from miml_core.exchange.coco import CocoJSON
@@ -15,7 +16,8 @@ from miml_core.exchange.rows import SegmentRow, by_file
 from miml_core.exchange.segments_csv import SegmentsCSV
 
 FORMATS: dict[str, Format] = {
-    chosen.name: chosen for chosen in (SegmentsCSV(), RavenTable(), AudacityLabels(), CocoJSON(), LabelMaps())
+    chosen.name: chosen
+    for chosen in (SegmentsCSV(), RavenTable(), AudacityLabels(), Aoef(), CocoJSON(), LabelMaps())
 }
 
 __all__ = ["FORMATS", "Format", "SegmentRow", "by_file"]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.cells import decode_text, from_one_line, on_one_line, parse_number
-from miml_core.exchange.names import name_beside, name_from_beside
+from miml_core.exchange.labels import LabelTable
+from miml_core.exchange.names import name_beside, recording_of
 from miml_core.exchange.rows import SegmentRow, by_file
 
 _ENDING = ".txt"
 _BACKGROUND = "(background)"
+_LABEL_LINE = re.compile(r"\ufeff?\s*-?\d+[.,]?\d*(e-?\d+)?\t-?\d+[.,]?\d*(e-?\d+)?(\t|\r?\n|$)", re.IGNORECASE)
 
 
 class AudacityLabels(Format):
@@ -32,8 +35,11 @@ class AudacityLabels(Format):
             text = "".join(_lines(row) for row in sorted(segments, key=lambda row: row.start_s or 0.0))
             yield name_beside(file, _ENDING), text.encode("utf-8", errors="surrogateescape")
 
-    def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
-        return [row for name, content in files for row in _parse(name, content)]
+    def recognises(self, name: str, head: str) -> bool:
+        return _LABEL_LINE.match(head) is not None
+
+    def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
+        _parse(name, content, table)
 
 
 def _lines(row: SegmentRow) -> str:
@@ -44,22 +50,26 @@ def _lines(row: SegmentRow) -> str:
     return first + f"\\\t{row.low_hz:.6f}\t{row.high_hz:.6f}\n"
 
 
-def _parse(name: str, content: bytes) -> list[SegmentRow]:
-    file = name_from_beside(name, _ENDING)
-    labels: list[tuple[list[float], str]] = []
+def _parse(name: str, content: bytes, table: LabelTable) -> None:
+    file = recording_of(name, _ENDING)
+    labels: list[tuple[str, list[float], str]] = []
     bands: dict[int, list[float]] = {}
     for number, line in enumerate(decode_text(content, name).split("\n"), start=1):
         cells = line.rstrip("\r").split("\t", 2)
         where = f"{name!r}, line {number}"
         if cells == [""]:
             continue
-        if cells[0] != "\\":
-            labels.append((_two_numbers(cells[:2], where), cells[2] if len(cells) == 3 else ""))
-        elif labels:
-            bands[len(labels) - 1] = _two_numbers(cells[1:], where)
-        else:
-            raise BagtagError(f"{where} has frequencies before any label.")
-    return [_row(file, times, text, bands.get(index)) for index, (times, text) in enumerate(labels)]
+        try:
+            if cells[0] != "\\":
+                labels.append((where, _two_numbers(cells[:2], where), cells[2] if len(cells) == 3 else ""))
+            elif labels:
+                bands[len(labels) - 1] = _two_numbers(cells[1:], where)
+            else:
+                raise BagtagError(f"{where} has frequencies before any label.")
+        except BagtagError as error:
+            table.fail(where, error)
+    for index, (where, times, text) in enumerate(labels):
+        table.add(where, _row, file, times, text, bands.get(index))
 
 
 def _two_numbers(cells: Sequence[str], where: str) -> list[float]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import io
 import zipfile
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from miml_core.atomic_files import Check, write_files
 from miml_core.errors import BagtagError
-from miml_core.exchange.rows import Kind, SegmentRow
+from miml_core.exchange.labels import LabelReader, LabelTable
+from miml_core.exchange.rows import SegmentRow
 
 _READ_LIMIT = 2 * 1024**3
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-class Format(ABC):
+class Format(LabelReader):
     """A file format of segments.
 
-    A format converts rows to named files (`make_files`) and named files to rows (`parse_files`). Folders, zip archives
+    A format converts rows to named files (`make_files`) and named files to rows (`read_file`). Folders, zip archives
     and atomic writing are the same for all formats and are implemented here.
 
     Examples
@@ -36,13 +37,6 @@ class Format(ABC):
     ('dawn.wav.txt', b'1.500000\\t2.000000\\tWren\\n')
     """
 
-    name: ClassVar[str]
-    """Name on the command line: `export --format NAME`."""
-    title: ClassVar[str]
-    """Name in menus."""
-    kinds: ClassVar[tuple[Kind, ...]]
-    extensions: ClassVar[tuple[str, ...]]
-    """File name extensions with the dot; the first is used for writing."""
     many_files: ClassVar[bool]
     """Whether there is one file per recording, in a folder, instead of one file for all."""
     needs_outlines: ClassVar[bool] = False
@@ -54,9 +48,12 @@ class Format(ABC):
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
         """Yield (name, content) of each file; a name may have folders, with forward slashes."""
 
-    @abstractmethod
     def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
-        """Return the rows of files, given as (name, content)."""
+        """Return the rows of files, given as (name, content); the first line that cannot be read is an error."""
+        table = LabelTable(strict=True)
+        for name, content in files:
+            self.read_file(name, content, table)
+        return table.rows
 
     def write(self, rows: Iterable[SegmentRow], target: Path | str, *, check: Check | None = None) -> list[Path]:
         """Write the rows to `target` and return the written files.
@@ -100,7 +97,7 @@ class Format(ABC):
         """Read a file, a zip archive or a folder of files in this format, written by Bagtag or another program."""
         path = Path(path)
         try:
-            return self.parse_files(_stored_files(path, self.extensions))
+            return self.parse_files(stored_files(path, self.extensions))
         except OSError as error:
             raise BagtagError(f"{str(path)!r} could not be read: {error.strerror or error}.") from error
         except zipfile.BadZipFile as error:
@@ -140,7 +137,8 @@ def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
     return buffer.getvalue()
 
 
-def _stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+def stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, content) of a file, or of the files of a folder or zip archive with one of some extensions."""
     if path.is_dir():
         for file in sorted(path.rglob("*")):
             if file.is_file() and file.name.lower().endswith(extensions) and not file.name.startswith("."):

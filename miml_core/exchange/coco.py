@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast, get_args
 
 import numpy as np
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
+from miml_core.exchange.labels import LabelTable, readable_as
 from miml_core.exchange.masks import box_of, from_runs, mask_outline, row_region, row_rings, row_size, to_runs
 from miml_core.exchange.rows import LabelSource, Ring, SegmentRow, Status, by_file
 from miml_core.segments.outlines import signed_area
@@ -53,8 +54,13 @@ class CocoJSON(Format):
             annotation["id"] = number
         yield "segments.coco.json", json.dumps(coco, indent=1).encode("ascii")
 
-    def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
-        return [row for name, content in files for row in _parse(name, content)]
+    def recognises(self, name: str, head: str) -> bool:
+        return head.lstrip("\ufeff \r\n\t").startswith("{") and any(
+            f'"{key}"' in head for key in ("images", "annotations", "categories")
+        )
+
+    def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
+        _parse(name, content, table)
 
 
 def _category(row: SegmentRow) -> tuple[str, str]:
@@ -97,19 +103,21 @@ def _annotation(row: SegmentRow, image_id: int, category_id: int) -> dict[str, A
     return annotation if row.probability is None else annotation | {"score": round(row.probability, 6)}
 
 
-def _parse(name: str, content: bytes) -> list[SegmentRow]:
-    try:
+def _parse(name: str, content: bytes, table: LabelTable) -> None:
+    with readable_as("COCO JSON", name):
         coco = json.loads(content)
         images = {image["id"]: image for image in coco["images"]}
         categories = {category["id"]: category for category in coco["categories"]}
-        return [
-            _row(annotation, images[annotation["image_id"]], categories[annotation["category_id"]], name)
-            for annotation in coco["annotations"]
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        if isinstance(error, BagtagError):
-            raise
-        raise BagtagError(f"{name!r} cannot be read as COCO JSON ({type(error).__name__}: {error}).") from error
+        for annotation in coco["annotations"]:
+            where = f"{name!r}, annotation {annotation['id']}"
+            table.add(where, _checked_row, annotation, images, categories, name)
+
+
+def _checked_row(
+    annotation: dict[str, Any], images: dict[Any, Any], categories: dict[Any, Any], name: str
+) -> SegmentRow:
+    with readable_as("an annotation of COCO", f"{name!r}, annotation {annotation['id']}", quote=False):
+        return _row(annotation, images[annotation["image_id"]], categories[annotation["category_id"]], name)
 
 
 def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, Any], name: str) -> SegmentRow:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
+from miml_core.exchange.labels import LabelTable
 from miml_core.exchange.marking import png_mark
 from miml_core.exchange.masks import box_of, mask_outline, row_region, row_size
 from miml_core.exchange.names import name_beside
@@ -55,6 +56,9 @@ class LabelMaps(Format):
         classes = [{"value": value, "name": name} for name, value in values.items()]
         index = {"classes": classes, "background": background, "nothing": 0, "pictures": pictures}
         yield _INDEX, json.dumps(index, indent=1).encode("ascii")
+
+    def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
+        raise BagtagError(f"{name!r}: label maps are read from a folder or a zip archive with their {_INDEX!r}.")
 
     def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
         stored = dict(files)

@@ -8,6 +8,11 @@ from urllib.parse import unquote
 _REFUSED = re.compile('[\x00-\x1f\x7f<>:"|?*%\\\\\udc80-\udcff]')
 _NEVER = re.compile("[\x00-\x1f\x7f/\\\\:]")
 _AT_THE_END = re.compile(r"[. ]+$")
+_APPENDED = re.compile(
+    r"(\.BirdNET(\.[A-Za-z]+)*\.(csv|txt)|\.Table\.\d+(\.selections)?\.txt|[._-](labels?|annotations?)\.(csv|txt|json|xml))$",
+    re.IGNORECASE,
+)
+"""What BirdNET-Analyzer, Raven and people append to the name of the recording."""
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(\.|$)", re.IGNORECASE)
 
 
@@ -27,6 +32,18 @@ def name_from_beside(name: str, ending: str) -> str:
     if name.lower().endswith(ending.lower()):
         name = name[: -len(ending)]
     return "/".join("" if part == "%2F" else unquote(part, errors="surrogateescape") for part in name.split("/"))
+
+
+def recording_of(name: str, ending: str) -> str:
+    """Return the recording that a file of labels is about: its name without what programs append.
+
+    >>> recording_of("dawn.Table.1.selections.txt", ".selections.txt"), recording_of("dawn.wav.txt", ".txt")
+    ('dawn', 'dawn.wav')
+    >>> recording_of("site/dawn.BirdNET.results.csv", ".csv")
+    'site/dawn'
+    """
+    bare = _APPENDED.sub("", name)
+    return name_from_beside(bare, ending) if bare == name else bare
 
 
 def is_safe_name(name: str) -> bool:

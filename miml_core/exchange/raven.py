@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast, get_args
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.cells import decode_text, from_one_line, number_text, on_one_line, parse_number
-from miml_core.exchange.names import name_beside, name_from_beside
+from miml_core.exchange.labels import LabelTable
+from miml_core.exchange.names import name_beside, recording_of
 from miml_core.exchange.rows import LabelSource, SegmentRow, Status, by_file
 
 _ENDING = ".selections.txt"
@@ -25,8 +26,9 @@ _OUR_TEXTS = {
     "Bag": "bag",
     "Recorded At": "recorded_at",
 }
-_LABELS_OF_OTHERS = ("Label", "Annotation", "Species", "Common Name")
-_PROBABILITIES_OF_OTHERS = ("Probability", "Confidence")
+_LABELS_OF_OTHERS = ("Label", "Annotation", "Species", "Common Name", "Tags", "Type", "ID")
+_PROBABILITIES_OF_OTHERS = ("Probability", "Confidence", "Score")
+_FILES_OF_OTHERS = {"Begin File", "Begin Path"}
 
 
 class RavenTable(Format):
@@ -46,20 +48,25 @@ class RavenTable(Format):
             text = "\n".join(lines) + "\n"
             yield name_beside(file, _ENDING), text.encode("utf-8", errors="surrogateescape")
 
-    def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
-        return [row for name, content in files for row in _parse(name, content)]
+    def recognises(self, name: str, head: str) -> bool:
+        header = head.split("\n", 1)[0].rstrip("\r").split("\t")
+        return _BEGIN in header and _END in header
+
+    def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
+        _parse(name, content, table)
 
 
 def _cells(number: int, row: SegmentRow) -> list[str]:
-    times = [number_text(row.start_s or 0.0, 6), number_text(row.end_s or 0.0, 6)]
+    # With decimals, as Raven writes them: readers such as crowsetta take a column of whole numbers for something else.
+    times = [f"{row.start_s or 0.0:.6f}", f"{row.end_s or 0.0:.6f}"]
     # Raven needs frequencies in every row: 0 to 0 means none.
-    band = [number_text(row.low_hz or 0.0, 3), number_text(row.high_hz or 0.0, 3)]
+    band = [f"{row.low_hz or 0.0:.3f}", f"{row.high_hz or 0.0:.3f}"]
     own = [number_text(row.segment, 0), number_text(row.probability, 6)]
     texts = [on_one_line(str(getattr(row, field))) for field in _OUR_TEXTS.values()]
     return [str(number), "Spectrogram 1", "1", *times, *band, on_one_line(row.file), *own, *texts]
 
 
-def _parse(name: str, content: bytes) -> list[SegmentRow]:
+def _parse(name: str, content: bytes, table: LabelTable) -> None:
     lines = [line.rstrip("\r") for line in decode_text(content, name).split("\n")]
     header = lines[0].split("\t")
     missing = [column for column in (_BEGIN, _END) if column not in header]
@@ -67,7 +74,7 @@ def _parse(name: str, content: bytes) -> list[SegmentRow]:
         raise BagtagError(
             f"{name!r} is not a Raven selection table: there is no column {missing[0]!r} in its first line."
         )
-    rows: dict[str, tuple[bool, SegmentRow]] = {}
+    seen: dict[str, tuple[bool, str, dict[str, str]]] = {}
     for line_number, line in enumerate(lines[1:], start=2):
         if not line.strip():
             continue
@@ -76,9 +83,10 @@ def _parse(name: str, content: bytes) -> list[SegmentRow]:
         selection = cells.get("Selection") or str(line_number)
         is_waveform = cells.get("View", "").startswith("Waveform")
         # Raven lists a selection once for each view it is seen in; the spectrogram's has the frequencies.
-        if selection not in rows or rows[selection][0]:
-            rows[selection] = (is_waveform, _row(cells, name, where))
-    return [row for _, row in rows.values()]
+        if selection not in seen or seen[selection][0]:
+            seen[selection] = (is_waveform, where, cells)
+    for _, where, cells in seen.values():
+        table.add(where, _row, cells, name, where)
 
 
 def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
@@ -87,7 +95,7 @@ def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
     )
     if begin is None or end is None:
         raise BagtagError(f"{where} has no begin or end time.")
-    if offset is not None and "Begin File" in cells:
+    if offset is not None and _FILES_OF_OTHERS & set(cells):
         begin, end = offset, round(offset + end - begin, 6)
     has_band = (low or 0.0, high or 0.0) != (0.0, 0.0)
     texts: dict[str, Any] = {field: from_one_line(cells.get(column, "")) for column, field in _OUR_TEXTS.items()}
@@ -98,7 +106,7 @@ def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
     status, said_by = _status_and_source(texts.pop("status"), texts.pop("said_by"), texts["label"], probability, where)
     segment = parse_number(cells.get("Segment"), where)
     return SegmentRow(
-        file=from_one_line(cells.get("Begin File", "")) or name_from_beside(name, _ENDING),
+        file=_file(cells) or recording_of(name, _ENDING),
         start_s=begin,
         end_s=end,
         low_hz=low if has_band else None,
@@ -109,6 +117,11 @@ def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
         said_by=said_by,
         **texts,
     )
+
+
+def _file(cells: dict[str, str]) -> str:
+    """Return the recording of a selection; a path is better than a name, but Bagtag's own tables have no path."""
+    return next((from_one_line(cells[column]) for column in ("Begin Path", "Begin File") if cells.get(column)), "")
 
 
 def _status_and_source(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
 
@@ -52,6 +52,11 @@ class SegmentRow:
     width: int | None = None
     """Width and, in `height`, height of the original picture in pixels."""
     height: int | None = None
+
+    duration_s: float | None = field(default=None, compare=False)
+    """Length, sample rate and channels of the recording, where they are known."""
+    rate: int | None = field(default=None, compare=False)
+    channels: int | None = field(default=None, compare=False)
 
     label: str = ""
     scientific_name: str = ""

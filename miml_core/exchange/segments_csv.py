@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast, get_args
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.cells import decode_text, neutralise, number_text, parse_number, restore
+from miml_core.exchange.labels import LabelTable
 from miml_core.exchange.rows import Kind, LabelSource, SegmentRow, Status
 from miml_core.exchange.tables import table_bytes
 
@@ -43,8 +44,11 @@ class SegmentsCSV(Format):
         cells = (_cells(row) for row in rows)
         yield "segments.csv", table_bytes(columns, ([cell.get(column, "") for column in columns] for cell in cells))
 
-    def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
-        return [row for name, content in files for row in _parse(name, content)]
+    def recognises(self, name: str, head: str) -> bool:
+        return {"file", "status", "said_by"} <= set(head.split("\n", 1)[0].strip("\ufeff\r").split(","))
+
+    def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
+        _parse(name, content, table)
 
 
 def _cells(row: SegmentRow) -> dict[str, str]:
@@ -55,16 +59,17 @@ def _cells(row: SegmentRow) -> dict[str, str]:
     return cells | {"segment": number_text(row.segment, 0), "probability": number_text(row.probability, 6)}
 
 
-def _parse(name: str, content: bytes) -> Iterator[SegmentRow]:
+def _parse(name: str, content: bytes, table: LabelTable) -> None:
     reader = csv.DictReader(io.StringIO(decode_text(content, name), newline=""), strict=True)
     try:
         header = reader.fieldnames or []
         if "file" not in header:
             raise BagtagError(f"{name!r} is not a table of segments: there is no column 'file' in its first line.")
         for cells in reader:
-            yield _row(cells, header, f"{name!r}, line {reader.line_num}")
+            where = f"{name!r}, line {reader.line_num}"
+            table.add(where, _row, cells, header, where)
     except csv.Error as error:
-        raise BagtagError(f"{name!r}, line {reader.line_num}: {error}.") from error
+        table.fail(f"{name!r}, line {reader.line_num}", f"{error}.")
 
 
 def _row(cells: dict[str, Any], header: Sequence[str], where: str) -> SegmentRow:

@@ -28,6 +28,7 @@ from miml_core.project.jobs import queue as job_queue
 from miml_core.project.learning import review_index, training_runs
 from miml_core.project.media import access as media_access
 from miml_core.project.media import state as media_state
+from miml_core.project.queries.prediction_blocks import IMPORTED
 from miml_core.project.records import Problem
 
 Repair = Callable[[], object]
@@ -264,9 +265,12 @@ def _queue(store: Store) -> Iterator[Finding]:
 def _runs(store: Store) -> Iterator[Finding]:
     job_queue.update_jobs(store)
     with store.read() as connection:
-        known = connection.execute(select(runs_table.c.id, runs_table.c.state).order_by(runs_table.c.id)).all()
+        columns = (runs_table.c.id, runs_table.c.state, runs_table.c.model)
+        known = connection.execute(select(*columns).order_by(runs_table.c.id)).all()
         current = settings.get(connection, "current_run")
-    usable = [run.id for run in known if run.state == "done" and training_runs.has_model(store, run.id)]
+    imported = {run.id for run in known if run.model == IMPORTED}
+    with_model = {run.id for run in known if run.state == "done" and training_runs.has_model(store, run.id)}
+    usable = [run.id for run in known if run.id in imported | with_model]
 
     def choose_another() -> None:
         with store.write() as connection:
@@ -277,7 +281,7 @@ def _runs(store: Store) -> Iterator[Finding]:
     if current is not None and current not in {run.id for run in known}:
         yield Problem("run", f"The current run, number {current}, does not exist any more.", True), choose_another
     for run in known:
-        if run.state == "done" and not training_runs.has_model(store, run.id):
+        if run.state == "done" and run.id not in imported and not training_runs.has_model(store, run.id):
             yield Problem("model", f"The model file of run {run.id} is missing; train again.", False), None
     folder = find_own_folder(store.folder, "runs")  # a link may point to a folder that is not the project's
     ids = {str(run.id) for run in known}

@@ -29,6 +29,8 @@ class BagsChanged:
     """Ids of segments with another outline."""
     classes_joined: bool = False
     """Whether classes were merged, removed or restored."""
+    run_chosen: bool = False
+    """Whether another run is the current one."""
 
 
 @dataclass(frozen=True)

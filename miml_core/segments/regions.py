@@ -96,6 +96,17 @@ class Region:
         return cls(top, left, np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width))
 
 
+def rectangle_bytes(top: int, left: int, height: int, width: int) -> bytes:
+    """Return what `Region.to_bytes` returns for a full rectangle, without its mask.
+
+    >>> rectangle_bytes(2, 3, 4, 5) == Region(2, 3, np.ones((4, 5), dtype=bool)).to_bytes()
+    True
+    """
+    area = height * width
+    size = next(size for size in (1, 2, 4) if area < 256**size)
+    return _HEADER.pack(_VERSION, size, top, left, height, width) + bytes(size) + area.to_bytes(size, "little")
+
+
 def from_mask(mask: NDArray[np.bool_], top: int = 0, left: int = 0) -> Region | None:
     """Return the region of a mask that starts at (`top`, `left`), cropped to its pixels; None if it has none."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))

@@ -42,6 +42,9 @@ SOUND = SegmentRow(
     status="predicted",
     run="run 3",
     recorded_at="2025-04-01T05:00:00",
+    duration_s=60.0,
+    rate=22050,
+    channels=1,
 )
 SOUNDS = [
     SOUND,

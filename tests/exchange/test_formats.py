@@ -28,10 +28,21 @@ def as_kept(name, rows):
         return [replace(row, outline=()) for row in rows]
     if name == "audacity":
         return [_as_audacity_keeps(row) for row in rows]
+    if name == "aoef":
+        return [_as_aoef_keeps(row) for row in rows]
     if name in ("coco", "label-maps"):
         boxed = rows if name == "coco" else [replace(row, box=None) for row in rows]
         return [replace(row, outline=row_region(row).to_bytes()) for row in boxed]
     return list(rows)
+
+
+def _as_aoef_keeps(row):
+    who = "" if row.said_by == "model" else row.who
+    recorded_at = row.recorded_at if row.recorded_at.startswith("20") else ""
+    file, scientific_name = Path(row.file).as_posix(), row.scientific_name if row.label else ""
+    return replace(
+        row, file=file, bag="", segment=None, run="", who=who, recorded_at=recorded_at, scientific_name=scientific_name
+    )
 
 
 def _as_audacity_keeps(row):
@@ -65,6 +76,7 @@ def test_there_is_a_format_for_each_need():
         "csv": ("sound", "picture"),
         "raven": ("sound",),
         "audacity": ("sound",),
+        "aoef": ("sound",),
         "coco": ("picture",),
         "label-maps": ("picture",),
     }

@@ -20,6 +20,7 @@ from miml_core.project.edits.bags import RemoveBags, SetNote
 from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
 from miml_core.project.edits.edit import Edit
 from miml_core.project.edits.fields import OptionalBagId, OptionalNumber, Schema
+from miml_core.project.edits.import_labels import ImportLabels
 from miml_core.project.edits.label_many import AcceptAbove, LabelMany
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.row_changes import RowChanges, keys_of
@@ -53,7 +54,7 @@ EDITS: dict[str, type[Edit]] = {
     for each in (
         *(Tag, TagByName, SetTags, Finish, Unfinish, NothingHere, SetLabel, Accept, AcceptBag, LabelMany, AcceptAbove),
         *(DrawSegment, RedrawSegment, MergeSegments, SplitSegment, DeleteSegments, SetNote, RemoveBags),
-        *(AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, Undo, Redo),
+        *(AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, ImportLabels, Undo, Redo),
     )
 }
 """Every edit by its name."""

@@ -163,6 +163,16 @@ class RemoveClass(Edit):
         return Outcome(f"removed class {chosen.name}", None)
 
 
+def class_ids_for(changes: RowChanges, wanted: dict[str, str]) -> dict[str, int]:
+    """Return {name: class id} for names with scientific names; classes that do not exist are added."""
+    known = ids_by_name(changes.connection, wanted)
+    for name, scientific_name in wanted.items():
+        if name not in known:
+            values = dict.fromkeys(_FIELDS, "") | {"name": name, "scientific_name": scientific_name}
+            known[name] = _insert(changes, _checked(changes.connection, values, None))
+    return known
+
+
 def _fields_of(edit: AddClass | ChangeClass) -> dict[str, Any]:
     return {field: getattr(edit, "class_name" if field == "name" else field) for field in _FIELDS}
 

@@ -33,13 +33,14 @@ def grid_of_bag(connection: Connection, bag: Row[Any]) -> tuple[int, Grid]:
     """Return the id and grid for drawn segments of a bag; made from the file if the bag has none yet."""
     if bag.grid_id is not None:
         return bag.grid_id, grid(connection, bag.grid_id)
-    made = _grid_from_file(connection, bag)
+    made = grid_from_file(connection, bag)
     grid_id = store_grid(connection, made)
     connection.execute(update(bags_table).where(bags_table.c.id == bag.id).values(grid_id=grid_id))
     return grid_id, made
 
 
-def _grid_from_file(connection: Connection, bag: Row[Any]) -> Grid:
+def grid_from_file(connection: Connection, bag: Row[Any]) -> Grid:
+    """Return the grid that the present settings give a bag, from the header of its file."""
     path = media_files.path_of_bag(connection, folder_of(connection), bag.id)
     used = settings.instance_settings(connection)
     if settings.kind(connection) == "picture":

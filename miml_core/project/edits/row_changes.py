@@ -23,6 +23,7 @@ from miml_core.project.edits.stored_changes import MANY, Change, Key, Row, dump_
 from miml_core.project.errors import CannotUndo
 from miml_core.project.events import BagsChanged, publish
 
+CURRENT_RUN = "current_run"
 _NOT_COMPARED = {"revision", "tags_at", "exact", "n_tags", "n_segments", "n_reviewed", "doubt"}
 """Columns that are computed from other rows, and therefore never stop an undo."""
 _KEYS = ("first", "second")
@@ -44,7 +45,7 @@ class RowChanges:
         self.rows.append((table.name, key, None, _read(self.connection, table, key)))
         return key[0]
 
-    def update(self, table: Table, *key: int, **values: Any) -> bool:
+    def update(self, table: Table, *key: int | str, **values: Any) -> bool:
         """Change a row; return False when it already has these values."""
         before = _read(self.connection, table, list(key))
         if before is None:
@@ -73,12 +74,23 @@ class RowChanges:
         self.rows.append((table.name, list(key), before, None))
         return True
 
-    def insert_many(self, table: Table, rows: Sequence[Row]) -> None:
-        """Insert rows of a table with a key of one column, all with the same columns, without reading them back."""
-        if rows:
+    def insert_many(self, table: Table, rows: Sequence[Row]) -> list[int]:
+        """Insert rows, all with the same columns, without reading them back; return the first part of each key.
+
+        Every column has a value but a key that the database numbers.
+        """
+        if not rows:
+            return []
+        names = [column.name for column in table.primary_key]
+        numbered = next((name for name in names if name not in rows[0]), None)
+        if numbered is None:
             self.connection.execute(insert(table), list(rows))
-        (name,) = [column.name for column in table.primary_key]
-        self.rows += [(table.name, [row[name]], None, row) for row in rows]
+        else:
+            inserting = insert(table).returning(table.c[numbered], sort_by_parameter_order=True)
+            ids = self.connection.execute(inserting, list(rows)).scalars().all()
+            rows = [{numbered: each, **row} for each, row in zip(ids, rows)]
+        self.rows += [(table.name, [row[name] for name in names], None, row) for row in rows]
+        return [row[names[0]] for row in rows]
 
     def delete_many(self, table: Table, rows: dict[int, Row]) -> None:
         """Delete rows of a table with a key of one column, given by their keys with their present values."""
@@ -115,8 +127,9 @@ class RowChanges:
             if table == "segments" and "region" in (before or {}) and "region" in (after or {})
         ]
         joined = any(table == "classes" and _alias_changed(before, after) for table, _, before, after in self.rows)
-        publish(BagsChanged(self.connection, bags, tables, reshaped, classes_joined=joined))
-        topics = [topic for topic in ("classes", "media") if topic in tables]
+        chosen = any(table == "meta" and key == [CURRENT_RUN] for table, key, _, _ in self.rows)
+        publish(BagsChanged(self.connection, bags, tables, reshaped, classes_joined=joined, run_chosen=chosen))
+        topics = [topic for topic in ("classes", "media", "runs") if topic in tables]
         if any(table == "bags" and (before is None or after is None) for table, _, before, after in self.rows):
             topics.append("media")
         revision = revisions.advance(self.connection, changed_topics=topics, changed_bags=bags)

@@ -43,7 +43,7 @@ class DrawSegment(Edit):
         bag = bag_row(changes.connection, self.bag)
         check_label(changes.connection, self.label)
         grid_id, grid = grid_of_bag(changes.connection, bag)
-        row = _make(changes, bag.id, grid_id, grid, _region(self.rings, grid), "drawn")
+        row = _make(changes, bag.id, grid_id, grid, region_of(self.rings, grid), "drawn")
         if self.label is None:
             return Outcome(f"segment {row.number}: drawn", bag.id)
         set_label(changes, row, self.label, annotator)
@@ -61,7 +61,7 @@ class RedrawSegment(Edit):
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         row = segment_rows(changes.connection, [self.segment])[0]
         grid = segments.grid(changes.connection, row.grid_id)
-        region = _region(self.rings, grid)
+        region = region_of(self.rings, grid)
         origin = "drawn" if row.origin == "drawn" else "edited"
         changes.update(table, row.id, region=region.to_bytes(), origin=origin, **segments.box(region, grid))
         return Outcome(f"segment {row.number}: redrawn", row.bag_id)
@@ -164,7 +164,8 @@ def _copy_label(changes: RowChanges, old: Row[Any], new: Row[Any]) -> None:
         changes.insert(verdicts, {**verdict, "segment_id": new.id, "sampled": False})
 
 
-def _region(rings: Sequence[Any], grid: Grid) -> Region:
+def region_of(rings: Sequence[Any], grid: Grid) -> Region:
+    """Return the mask of an outline in real units."""
     from miml_core.segments import regions
 
     laid = [_on_grid(ring, grid) for ring in rings]

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-Key = list[int]
+Key = list[Any]
+"""Numbers, or the name of a value in `meta`."""
 Row = dict[str, Any]
 Change = tuple[str, Key, Row | None, Row | None]
 """(table, key, values before, values after); None where the row did not exist."""

@@ -87,9 +87,11 @@ def summarise(connection: Connection) -> None:
 
 
 def update(event: BagsChanged) -> None:
-    """Update the rows of changed bags, or of all bags after classes were merged or removed."""
-    if event.classes_joined:
+    """Update the rows of changed bags, or of all bags after classes were merged or another run was chosen."""
+    if event.classes_joined or event.run_chosen:
         summarise(event.connection)
+        if event.run_chosen:
+            settings.put(event.connection, "summarised_run", settings.get(event.connection, "current_run"))
     elif "bag_predictions" in event.tables:
         write_rows(event.connection, current_run(event.connection), event.bag_ids)
 

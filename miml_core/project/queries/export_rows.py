@@ -70,7 +70,8 @@ def each(
     model = "" if run is None else str(run.model)
     source = "" if run is None else provenance(connection, run.feature_key)
     wanted = None if bag_ids is None else set(bag_ids)
-    files = select(bags, media.c.path, media.c.width, media.c.height, media.c.recorded_at.label("began"))
+    of_file = (media.c.path, media.c.width, media.c.height, media.c.duration, media.c.rate, media.c.channels)
+    files = select(bags, *of_file, media.c.recorded_at.label("began"))
     has_any = (bags.c.n_reviewed if what == "confirmed" else bags.c.n_segments) > 0
     if what == "accepted":
         has_any = bags.c.id.in_(_labelled_bags())
@@ -97,7 +98,9 @@ def _position_fields(bag: Any, segment: Segment, kind: str) -> dict[str, Any]:
     if kind == "picture":
         box = (segment.left, segment.low, segment.right, segment.high)
         return {**place, "box": box, "width": bag.width, "height": bag.height}
-    return {**place, "start_s": segment.left, "end_s": segment.right, "low_hz": segment.low, "high_hz": segment.high}
+    of_file = {"duration_s": bag.duration, "rate": bag.rate, "channels": bag.channels}
+    edges = {"start_s": segment.left, "end_s": segment.right, "low_hz": segment.low, "high_hz": segment.high}
+    return {**place, **of_file, **edges}
 
 
 def provenance(connection: Connection, feature_key: str) -> str:

@@ -19,6 +19,9 @@ from miml_core.project.queries import classes
 STORED = "<f2"
 """Half precision: three digits are enough on screen, and a run of 800 000 segments stays small."""
 
+IMPORTED = "imported"
+"""The model of a run whose predictions were imported: it has no model file and predicts nothing by itself."""
+
 _RUN = select(runs_table).where(runs_table.c.id == bindparam("run"))
 _BLOCK = select(blocks).where(blocks.c.run_id == bindparam("run"), blocks.c.bag_id == bindparam("bag"))
 

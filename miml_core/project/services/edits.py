@@ -10,20 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from miml_core.errors import BagtagError
-from miml_core.project.edits import apply, tag_table
+from miml_core.project.edits import apply, label_import, tag_table
 from miml_core.project.edits.bags import RemoveBags, SetNote
 from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
 from miml_core.project.edits.edit import Edit
+from miml_core.project.edits.label_import import ImportPreview
 from miml_core.project.edits.label_many import AcceptAbove, LabelMany
+from miml_core.project.edits.label_plan import ImportOptions
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
 from miml_core.project.edits.tags import Finish, NothingHere, SetTags, Tag, Unfinish
 from miml_core.project.queries import classes, history
 from miml_core.project.records import Class, EditResult, HistoryEntry, Ring, TagImport
 from miml_core.project.services.service import Service
+
+if TYPE_CHECKING:
+    from miml_core.exchange.labels import LabelTable
 
 
 class Edits(Service):
@@ -290,6 +295,29 @@ class Edits(Service):
         Each bag is one edit; lines that name no bag of the project, or several, are listed and left out.
         """
         return tag_table.import_tags(self._store, Path(path), self._name_or_own(annotator))
+
+    def preview_labels(
+        self, table: LabelTable, options: ImportOptions | None = None, *, beside: Path | None = None
+    ) -> ImportPreview:
+        """Return what importing labels of other programs would do (see `exchange.reading.read_labels`).
+
+        `beside` is the folder that relative paths in the table start from.
+        """
+        return label_import.preview(self._store, table, options or ImportOptions(), beside)
+
+    def import_labels(
+        self, shown: ImportPreview, *, leave_out_errors: bool = False, annotator: str | None = None
+    ) -> EditResult:
+        """Import labels as a preview shows them: one edit, which is undone as a whole.
+
+        Raises
+        ------
+        BagtagError
+            Lines of the files cannot be read and `leave_out_errors` is false, or there is nothing to import.
+        """
+        return label_import.carry_out(
+            self._store, shown, self._name_or_own(annotator), leave_out_errors=leave_out_errors
+        )
 
     # history
 

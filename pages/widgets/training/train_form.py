@@ -8,6 +8,7 @@ import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.project import Class, Progress, Project
+from miml_core.project.queries.prediction_blocks import IMPORTED
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.text import count, plain, thousands
 from pages.widgets.training import model_descriptions
@@ -68,7 +69,8 @@ def start_training(
     """Queue a training; without a model, one like the current run (or the default)."""
     if model is None:
         run = project.runs.current()
-        model, params = (run.model, run.params) if run else (model_descriptions.DEFAULT, {})
+        is_trained = run is not None and run.model != IMPORTED
+        model, params = (run.model, run.params) if run and is_trained else (model_descriptions.DEFAULT, {})
     project.jobs.start("train", {"model": model, "params": params or {}, **more})
 
 

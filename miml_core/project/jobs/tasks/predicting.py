@@ -13,6 +13,7 @@ from miml_core.project.jobs.tasks import describing
 from miml_core.project.learning import predicting, review_index, training_runs
 from miml_core.project.learning.model_outputs import predict
 from miml_core.project.queries import bagset, predictions
+from miml_core.project.queries.prediction_blocks import IMPORTED
 
 _BAGS_AT_ONCE = 2000
 
@@ -25,6 +26,8 @@ def run(context: JobContext) -> dict[str, Any]:
         if run_id is None:
             raise BagtagError("There is no model yet; train one first.")
         chosen_run = run_row(connection, run_id)
+        if chosen_run.model == IMPORTED:
+            return {"message": "the suggestions shown were imported: nothing to predict", "bags": 0, "run": run_id}
         if chosen_run.feature_key != settings.feature_key(connection):
             raise BagtagError(f"The features have changed since run {run_id} was trained; train again.")
         chosen = predictions.bags_to_predict(connection, run_id)
