@@ -32,6 +32,7 @@ export class WallToolbar {
     const left = element("div", { class: "group" }, this.classes.node, this.order, this.show, this.marked);
     const right = element("div", { class: "group end" }, this.place, this.accept, this.undo, this.sound, keys);
     this.node = element("div", { class: "toolbar wall-toolbar", role: "toolbar", "aria-label": "Wall" }, left, right);
+    disposables.listen(this.node, "click", (event) => this.#leave(event));
     disposables.listen(this.order, "click", (event) => this.#choose("order", event));
     disposables.listen(this.show, "click", (event) => this.#choose("show", event));
   }
@@ -69,7 +70,11 @@ export class WallToolbar {
   #choose(field, event) {
     const chosen = event.target.closest("[data-value]");
     if (chosen) this.wall.open({ ...this.wall.choices, predicted: this.wall.query.predicted, [field]: chosen.dataset.value });
-    this.wall.grid.node.focus({ preventScroll: true });
+  }
+
+  /** Keys are for the tiles again: Enter after a click on "Undo" must not undo once more. */
+  #leave(event) {
+    if (!event.target.closest(".class-choice")) this.wall.grid.node.focus({ preventScroll: true });
   }
 }
 

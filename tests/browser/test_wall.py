@@ -129,7 +129,7 @@ def test_resting_on_a_tile_plays_it_and_the_list_of_classes_filters(page: Any, s
 
 
 def test_ten_thousand_segments_are_a_few_elements(page: Any, server: Server, home: Path) -> None:
-    with long_project(home / "many", 60.0, 12_000) as project:
+    with long_project(home / "many", 60.0, 13_000) as project:
         project.edits.merge_classes([2, 3, 4, 5, 6], into=1)
         wall = Wall(page, server, project)
         assert wall.ask("w => w.list.ids.length") > 10_000
