@@ -48,7 +48,8 @@ export class WallToolbar {
     this.#fill(this.order, ORDERS, wall.query?.order ?? "doubtful", () => "", () => "");
     this.#fill(this.show, offered, wall.query?.show ?? "open", (name) => counts[name], (name) => SHOWN_TITLES[name]);
     const n = wall.marks.ids.length;
-    this.marked.hidden = n === 0;
+    this.marked.classList.toggle("none", n === 0); // it keeps its space, so that the first mark moves nothing
+    this.marked.disabled = n === 0;
     this.marked.classList.toggle("chosen", wall.query?.marked !== undefined);
     this.marked.textContent = `Marked ${grouped(n)}`;
     this.marked.title = "Marked as wrong and not stored yet: name them, or take the mark back";

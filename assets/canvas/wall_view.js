@@ -23,6 +23,7 @@ import { describeItem, screenSentence } from "./wall_text.js";
 import { WallChips, WallToolbar } from "./wall_toolbar.js";
 
 const REFRESH_AFTER = 600; // milliseconds after the last stored edit
+const GAP = 6; // between the parts, as in canvas.css
 const KEYED_BY = 240; // segments that decide which classes have number keys
 
 export class Wall {
@@ -53,7 +54,7 @@ export class Wall {
     this.api = apiFor(this.data);
     if (first) this.#build();
     this.outbox.sendThrough(this.api);
-    this.root.style.setProperty("--around", `${this.data.around}px`);
+    this.#fit();
     const asked = this.data.request;
     if (asked && loadValue(this.#name("request")) !== asked.id) {
       saveValue(this.#name("request"), asked.id);
@@ -99,7 +100,19 @@ export class Wall {
     disposables.listen(this.list, "problem", ({ detail }) => !detail.unauthorized && this.notice.show(detail.message));
     disposables.listen(this.outbox, "change", () => this.refresh());
     disposables.listen(this.outbox, "stored", ({ detail }) => this.#stored(detail.done));
+    for (const part of this.#parts) disposables.watchSize(part.node ?? part, () => this.#fit());
     this.root.replaceChildren(this.toolbar.node, this.stage, this.chips.node, this.status, this.outboxPanel.node, this.live);
+  }
+
+  get #parts() {
+    return [this.toolbar, this.chips, this.status, this.outboxPanel];
+  }
+
+  /** The tiles get what the page and the other parts leave of the window. */
+  #fit() {
+    const heights = this.#parts.map((part) => (part.node ?? part).offsetHeight).filter(Boolean);
+    const used = heights.reduce((sum, height) => sum + height + GAP, 0);
+    this.root.style.setProperty("--around", `${this.data.around + used}px`);
   }
 
   get bagSync() {
@@ -171,7 +184,7 @@ export class Wall {
 
   finished() {
     const open = this.list.ids.filter((id) => this.isOpen(id)).length;
-    this.notice.show(open ? `The end of this list: ${grouped(open)} of its segments are still open.` : "This list is done: choose another class.");
+    this.notice.show(open ? `This is the end of the list. Still open: ${grouped(open)}.` : "This list is done: choose another class.");
   }
 
   /** Open and checked segments, and those by threshold, of the class on screen. */

@@ -48,6 +48,17 @@ def sound_cutout(tiles: SpectrogramTiles, grid: Grid, region: Region) -> bytes:
         Of the bag, without normalisation.
     grid : Grid
         The grid that `region` lies on, which need not be that of the tiles.
+
+    Examples
+    --------
+    >>> import tempfile, soundfile
+    >>> from miml_core.media.sound_blocks import SoundWindow
+    >>> from miml_core.media.spectrogram import SpectrogramSettings
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/dawn.wav", np.sin(np.arange(44100) / 3), 44100)
+    ...     tiles = SpectrogramTiles(SoundWindow.of(f"{folder}/dawn.wav", 0.0, 1.0, SpectrogramSettings(), "mix"))
+    ...     sound_cutout(tiles, tiles.window.grid, Region(40, 50, np.ones((30, 60), dtype=bool)))[:3]
+    b'\\xff\\xd8\\xff'
     """
     view = tiles.window.grid
     top, left, bottom, right = region.box
@@ -70,7 +81,15 @@ def sound_cutout(tiles: SpectrogramTiles, grid: Grid, region: Region) -> bytes:
 
 
 def picture_cutout(picture: Picture, grid: Grid, region: Region, width: int = WIDTH, height: int = HEIGHT) -> bytes:
-    """Return the part of a picture around a segment as a JPEG, what is around the segment a little darker."""
+    """Return the part of a picture around a segment as a JPEG, what is around the segment a little darker.
+
+    Examples
+    --------
+    >>> grid = Grid(640, 480, 0.0, 640.0, 0.0, 480.0)
+    >>> meadow = Picture(np.zeros((480, 640, 3), dtype=np.uint8), grid)
+    >>> picture_cutout(meadow, grid, Region(100, 200, np.ones((40, 50), dtype=bool)))[:3]
+    b'\\xff\\xd8\\xff'
+    """
     from PIL import Image
 
     view = picture.grid
@@ -93,7 +112,14 @@ def picture_cutout(picture: Picture, grid: Grid, region: Region, width: int = WI
 
 
 def picture_side(grid: Grid, region: Region, width: int = WIDTH) -> int:
-    """Return how many pixels the longer side of a picture needs for a cut-out of this width to be sharp."""
+    """Return how many pixels the longer side of a picture needs for a cut-out of this width to be sharp.
+
+    Examples
+    --------
+    >>> grid = Grid(4000, 3000, 0.0, 4000.0, 0.0, 3000.0)
+    >>> picture_side(grid, Region(0, 0, np.ones((900, 1000), dtype=bool)))
+    512
+    """
     _, left, _, right = region.box
     share = max(right - left, 1) * _PICTURE_CONTEXT / grid.width
     wanted = min(4096.0, width / share * max(1.0, grid.height / grid.width))

@@ -15,13 +15,13 @@ from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
 from pages.widgets.wall.selections import requested_wall
 
 
-def wall(project: Project, *, around: int = 190, key: str = "wall.grid") -> None:
+def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
     """Show the wall: what `open_wall` asked for last, else what the browser showed last.
 
     Parameters
     ----------
     around
-        How much of the window, in pixels, is not for the tiles.
+        How much of the window, in pixels, is not for the wall: the navigation above it, the margin below.
     """
     open_once(project.folder)
     request = requested_wall(project)
