@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import ROOT
 
 _ORIGIN = "http://modules.invalid"
-_FOLDERS = {"canvas": ROOT / "assets" / "canvas", "tests": ROOT / "tests" / "js"}
+_FOLDERS = {name: ROOT / "assets" / name for name in ("canvas", "start")} | {"tests": ROOT / "tests" / "js"}
 
 
 @pytest.fixture(scope="session")
 def modules(chromium: Any) -> Iterator[Any]:
-    """A page whose scripts may import `/canvas/NAME.js` and `/tests/NAME.js`; nothing else can be fetched."""
+    """A page whose scripts may import `/canvas/NAME.js`, `/start/NAME.js` and `/tests/NAME.js`, and nothing else."""
     context = chromium.new_context()
     page = context.new_page()
 

@@ -87,3 +87,46 @@ def test_a_project_never_takes_a_folder_with_something_in_it(tmp_path):
     with pytest.raises(BagtagError, match="already"):
         project_folder(tmp_path, "wood")
     assert project_folder(tmp_path, "a/b: c") == tmp_path / "a-b- c"
+
+
+@pytest.fixture
+def making(home, monkeypatch):
+    """The demo as it is being generated: nothing is, the test says how far it is."""
+    from pages.widgets.start import start_cards
+    from pages.widgets.start.demo import Making
+
+    made = Making("sound", home / "Bagtag" / "demo-sound", share=0.3)
+    monkeypatch.setattr(start_cards, "start_demo", lambda kind, new: made)
+    return made
+
+
+def demo_is_ready(making):
+    Project.create(making.folder).close()
+    making.share, making.over = 1.0, True
+
+
+def test_a_demo_that_is_ready_waits_for_its_click_and_opens_at_the_review(making, show):
+    app = press(show(None), "Birds at dawn")
+    assert "Generating the demo" in app.get("progress")[0].proto.text
+    demo_is_ready(making)
+    app.run()
+    assert "session.folder" not in app.session_state, "the poller opens nothing: something else may have been begun"
+    press(app, "Open it")
+    assert app.session_state["session.folder"] == str(making.folder)
+
+
+def test_a_demo_that_exists_opens_at_once(making, show):
+    demo_is_ready(making)
+    app = press(show(None), "Birds at dawn")
+    assert app.session_state["session.folder"] == str(making.folder)
+
+
+def test_a_stopped_or_failed_demo_can_be_started_again(making, show):
+    app = press(show(None), "Birds at dawn")
+    making.over = True
+    assert "Birds at dawn" in [button.label for button in app.run().button]
+    making.over, making.problem = False, None
+    app = press(app, "Birds at dawn")
+    making.over, making.problem = True, "The disk is full."
+    assert [error.value for error in app.run().error] == [r"The disk is full\."]
+    assert "Birds at dawn" in [button.label for button in press(app, "Back").button]

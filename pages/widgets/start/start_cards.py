@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -22,6 +23,7 @@ from pages.widgets.start.recent_projects import Known, list_known
 from pages.widgets.text import plain, time_left
 
 _DEMO = "start.demo"
+_SCRIPT = Path(__file__).resolve().parents[3] / "assets" / "start" / "open_when_untouched.js"
 _MOST_SHOWN = 5
 _CHECK_DISK = "check that its disk or network drive is connected and that you may read it, then reload the page."
 _KINDS: dict[Kind, str] = {"sound": "Recordings", "picture": "Pictures"}
@@ -31,10 +33,13 @@ def demo_card() -> None:
     """Draw the card that generates the demo and opens it at the review."""
     st.subheader(":material/play_circle: Open the demo")
     st.markdown("Generated on this computer: tagged, trained and ready to review in a minute. Hints show the way.")
-    making = st.session_state.get(_DEMO)
-    if making is not None:
-        _watch_demo(making)
-        return
+    if _DEMO in st.session_state:
+        _watch_demo()
+    else:
+        _demo_buttons()
+
+
+def _demo_buttons() -> None:
     _demo_button("sound", "Birds at dawn", ":material/music_note:", "primary")
     _demo_button("picture", "Pictures of surfaces", ":material/image:", "secondary")
     if any(existing_demo(kind) for kind in _KINDS):
@@ -56,32 +61,51 @@ def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "se
 
 
 def _begin_demo(kind: Kind) -> None:
-    st.session_state[_DEMO] = start_demo(kind, new=st.session_state.get("start.new_demo", False))
+    making = start_demo(kind, new=st.session_state.get("start.new_demo", False))
+    st.session_state[_DEMO] = making
+    if making.over and making.problem is None:
+        _open_demo()
 
 
 @st.fragment(run_every=0.7)
-def _watch_demo(making: Making) -> None:
-    """Show how far the demo is and open it when it is ready: the click on its button asked for that."""
+def _watch_demo() -> None:
+    """Show how far the demo is. When it is ready, it opens if nothing else was begun on the page, else by a click."""
+    making: Making | None = st.session_state.get(_DEMO)
     with show_errors():
-        if not making.over:
+        if making is None or (making.over and not making.problem and not Project.is_project(making.folder)):
+            _forget_demo()
+            _demo_buttons()
+        elif making.problem:
+            st.error(plain(making.problem))
+            st.button("Back", key="start.demo.back", on_click=_forget_demo)
+        elif making.over:
+            st.success("The demo is ready.", icon=":material/check_circle:")
+            action_button("Open it", _open_demo, key="start.demo.open", type="primary", width="stretch")
+            _open_when_untouched()(key="start.demo.wait", data={"ready": True}, on_untouched_change=_open_demo)
+        else:
             st.progress(making.share, text=f"Generating the demo · {time_left(making.seconds_left) or 'one moment'}")
             st.button(
                 "Stop", key="start.demo.stop", icon=":material/stop_circle:", disabled=making.stop, on_click=making.end
             )
-        elif making.problem:
-            st.error(plain(making.problem))
-            st.button("Back", key="start.demo.back", on_click=_forget_demo)
-        else:
-            st.session_state.pop(_DEMO, None)
-            if Project.is_project(making.folder):
-                open_project(making.folder)
-                go_to("review")
-            st.rerun()
+            _open_when_untouched()(key="start.demo.wait", data={"ready": False}, on_untouched_change=_open_demo)
+
+
+@cache
+def _open_when_untouched() -> Any:
+    return st.components.v2.component("bagtag_open_when_untouched", js=_SCRIPT.read_text(encoding="utf-8"))
+
+
+def _open_demo() -> None:
+    """Open the demo that is ready at the review."""
+    making = st.session_state.pop(_DEMO, None)
+    if making is not None:
+        open_project(making.folder)
+        go_to("review")
+        st.rerun()  # the button is part of a fragment, and another page is a run of the whole app
 
 
 def _forget_demo() -> None:
     st.session_state.pop(_DEMO, None)
-    st.rerun()
 
 
 def open_project_card() -> None:
