@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
+    # Tabs of one window share a process, which keeps Streamlit's compiled code: a tab opens in a third of the time.
+    "--process-per-site",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -26,10 +28,31 @@ settings.register_profile("bagtag", deadline=None)
 settings.load_profile("bagtag")
 
 
+LONGEST = (
+    "tests/browser/test_canvas.py",
+    "tests/browser/test_canvas_outbox.py",
+    "tests/browser/test_pages.py",
+    "tests/browser/test_journey.py",
+    "tests/test_package.py",
+    "tests/browser/",
+    "tests/demo/test_make_demo.py",
+    "tests/models/test_sim.py",
+    "tests/project/test_crash.py",
+    "tests/project/test_job_recovery.py",
+    "tests/project/test_embedding_choice.py",
+    "tests/project/test_damaged.py",
+    "tests/media/test_tiles.py",
+    "tests/js/",
+    "tests/fuzz/",
+    "tests/commands/",
+    "tests/evaluation/",
+)
+"""Files by the time they take, the longest first; all others take a few seconds."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest files first: workers take one file after the other, and none should be left with a long one."""
-    longest = ("tests/browser/", "tests/test_package", "tests/demo/test_make_demo", "tests/models/test_sim")
-    items.sort(key=lambda item: not item.nodeid.startswith(longest))
+    items.sort(key=lambda item: next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), 99))
 
 
 @pytest.fixture(scope="session", autouse=True)

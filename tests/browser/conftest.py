@@ -86,23 +86,33 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
 
 @pytest.fixture(scope="module")
-def window(chromium: Any) -> Iterator[Any]:
-    """One browser window per module, so that Streamlit's own files are fetched once; a busy machine gets a minute."""
+def window(chromium: Any, server: Server) -> Iterator[Any]:
+    """One browser window per module, so that Streamlit's own files are fetched once; a busy machine gets a minute.
+
+    A tab that stays open keeps the process of the window, and so the compiled code, from one test to the next.
+    """
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     context.set_default_timeout(60_000)
+    context.new_page().goto(f"{server.url}/_stcore/health")
     yield context
     context.close()
 
 
 @pytest.fixture
-def page(window: Any) -> Iterator[Any]:
+def tab(window: Any) -> Iterator[Any]:
     """A new tab in which no script may fail."""
-    page = window.new_page()
+    tab = window.new_page()
     problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    yield page
-    page.close()
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    yield tab
+    tab.close()
     assert problems == []
+
+
+@pytest.fixture
+def page(tab: Any) -> Any:
+    """The same tab; modules may open something in it first."""
+    return tab
 
 
 @pytest.fixture(scope="session")

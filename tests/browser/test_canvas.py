@@ -324,16 +324,14 @@ def test_the_list_of_keys_opens_and_closes(page, server):
     assert not shown.is_visible()
 
 
-def test_a_view_of_4000_pixels_with_300_segments(chromium, server, stored):
-    context = chromium.new_context(viewport={"width": 4000, "height": 1000})
-    page = context.new_page()
+def test_a_view_of_4000_pixels_with_300_segments(page, server, stored):
+    page.set_viewport_size({"width": 4000, "height": 1000})
     editor = Editor.open(page, server.url, bag=3, height=700, mode="segment")
     width, drawn = editor.ask("b => [b.layers.canvases.base.width, b.layers.canvases.base.toDataURL().length]")
     assert width > 3800 and drawn > 100_000, "it is painted over its whole width"
     segment = max(stored.segments.list(3), key=lambda one: one.left).id
     editor.click(segment)
     editor.wait(f"s.selected[0] === {segment}")
-    context.close()
 
 
 def test_a_bat_is_expanded_in_time_from_the_start(page, server, projects):
@@ -352,14 +350,13 @@ def test_a_bat_is_expanded_in_time_from_the_start(page, server, projects):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_screenshots(chromium, server, screenshots: Path, scheme: str):
-    context = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
-    page = context.new_page()
+def test_screenshots(page, server, screenshots: Path, scheme: str):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.emulate_media(color_scheme=scheme)
     views = {"5": {"bag": 1}, "40": {"bag": 2}, "300": {"bag": 3}, "picture": {"in": "picture"}}
     for name, asked in views.items():
         editor = Editor.open(page, server.url, height=380, **asked)
         editor.press("ArrowRight")
         page.mouse.move(*editor.place(editor.state["selected"][0]))
         editor.shot(screenshots / f"canvas-{name}-{scheme}.png")
-    context.close()
     assert all((screenshots / f"canvas-{name}-{scheme}.png").stat().st_size > 20_000 for name in views)

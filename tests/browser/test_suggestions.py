@@ -42,14 +42,6 @@ def project(home: Path, request: pytest.FixtureRequest) -> Iterator[Project]:
         yield made
 
 
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(60_000)
-    yield context.new_page()
-    context.close()
-
-
 def open_tags(page: Any, server: Server, project: Project) -> Editor:
     page.goto(f"{server.url}/tag?project={key_of(project.folder)}")
     editor = Editor(page)

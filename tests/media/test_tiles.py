@@ -80,7 +80,7 @@ def test_tiles_of_three_minutes_have_no_seams(recording, name, level, monkeypatc
     whole = tiled(recording, 0.0, 182.37, SETTINGS[name])
     monkeypatch.setattr(tiles_module, "TILE_COLUMNS", 1 << 20)
     one = picture(whole, 0) if level == 0 else pixels(_one_tile(whole, level))
-    monkeypatch.setattr(tiles_module, "TILE_COLUMNS", 100)
+    monkeypatch.setattr(tiles_module, "TILE_COLUMNS", 100 if level > 2 else 400)
     assert_same(picture(tiled(recording, 0.0, 182.37, SETTINGS[name]), level), one)
 
 
