@@ -109,7 +109,7 @@ def _parse_picture(picture: dict[str, Any], stored: dict[str, bytes]) -> Iterato
             box=box_of(outline) if outline else None,
             height=segment_map.shape[0],
             width=segment_map.shape[1],
-            **{name: fields[name] for name in _ROW_FIELDS},
+            **{name: fields[name] for name in _ROW_FIELDS if name in fields},
         )
 
 

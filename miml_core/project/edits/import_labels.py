@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text, update
 
 from miml_core.bags import BACKGROUND
 from miml_core.project.db import settings
-from miml_core.project.db.schema import bags, segments, verdicts
+from miml_core.project.db.schema import BY_EYE, bags, segments, verdicts
 from miml_core.project.db.schema import tags as tags_table
 from miml_core.project.edits.classes import class_ids_for
 from miml_core.project.edits.edit import Edit, Outcome
@@ -120,6 +120,7 @@ def _add_labels(
                     "segment_id": segment_id,
                     "class_id": None if label == BACKGROUND else label,
                     "accepted": False,
+                    "checked_by": BY_EYE,
                     "sampled": False,
                     "run_id": None,
                     "predicted": None,
