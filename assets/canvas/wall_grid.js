@@ -15,7 +15,7 @@ export class WallGrid {
   constructor(disposables, wall) {
     this.wall = wall;
     this.layout = new WallLayout(1, 1, 0);
-    this.space = element("div", { class: "space" });
+    this.space = element("div", { class: "space", role: "presentation" });
     this.node = element("div", { class: "wall-grid", tabIndex: 0, role: "listbox", "aria-multiselectable": "true", "aria-label": "Segments" }, this.space);
     disposables.listen(this.node, "scroll", () => this.refresh(), { passive: true });
     disposables.listen(this.space, "click", (event) => this.#click(event));

@@ -32,7 +32,7 @@ _LEAST_RANGE_DB = 12.0
 _LIFT_DB = 1.5
 _PICTURE_CONTEXT = 1.35
 _LEAST_PIXELS = 24
-_DIMMED = 0.72
+_DIMMED = 0.45
 _OUTLINE_ALPHA = 0.6
 
 Bytes = NDArray[np.uint8]
@@ -81,7 +81,7 @@ def sound_cutout(tiles: SpectrogramTiles, grid: Grid, region: Region) -> bytes:
 
 
 def picture_cutout(picture: Picture, grid: Grid, region: Region, width: int = WIDTH, height: int = HEIGHT) -> bytes:
-    """Return the part of a picture around a segment as a JPEG, what is around the segment a little darker.
+    """Return the part of a picture around a segment as a JPEG, what is around the segment darker.
 
     Examples
     --------
@@ -97,7 +97,9 @@ def picture_cutout(picture: Picture, grid: Grid, region: Region, width: int = WI
     columns, rows = view.column_at(grid.x_at([left, right])), view.row_at(grid.y_at([top, bottom]))
     wide = max(_PICTURE_CONTEXT * (columns[1] - columns[0]), _LEAST_PIXELS)
     high = max(_PICTURE_CONTEXT * (rows[1] - rows[0]), _LEAST_PIXELS)
-    wide, high = max(wide, high * width / height), max(high, wide * height / width)
+    whole = max(view.width, view.height * width / height)  # more would only add a frame
+    wide = min(max(wide, high * width / height), whole)
+    high = wide * height / width
     box = (*_shifted(columns.mean() - wide / 2, wide, view.width), *_shifted(rows.mean() - high / 2, high, view.height))
     edges = (box[0], box[2], box[1], box[3])
     cut = Image.fromarray(picture.pixels).transform(

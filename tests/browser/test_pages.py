@@ -16,7 +16,7 @@ from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
 LONG_TRAINING = {"model": "gp-probit", "params": {"inference": "gibbs", "n_samples": 2_000_000}}
-PAGES = ("Library", "Segment", "Tag", "Train", "Review", "Export")
+PAGES = ("Library", "Segment", "Tag", "Train", "Review", "Wall", "Export")
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ **tit**", "שלום עולם", "Grünfink :red[x]", "白鹡鸰")
 FILE = "<img src=x onerror=\"document.title='owned'\"> & 'dawn' 日出.wav"
 

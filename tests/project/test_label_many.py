@@ -88,6 +88,22 @@ def test_a_screen_of_another_shape_is_refused(predicted: Project, wrong: dict[st
         predicted.edits.apply_once("screen-1", 1, {"act": "label_many", "correct": [], **wrong})
 
 
+def test_only_the_bags_with_a_correction_are_predicted_again(predicted: Project) -> None:
+    predicted.edits.label_many({1: WREN, 6: WREN}, {})
+    assert predicted.store.bags_to_predict == set()
+    predicted.edits.undo()
+    assert predicted.store.bags_to_predict == set()
+    predicted.edits.label_many({1: WREN}, {6: ROBIN})
+    assert predicted.store.bags_to_predict == {2}
+    predicted.store.bags_to_predict.clear()
+    predicted.edits.undo()
+    assert predicted.store.bags_to_predict == {1, 2}
+    predicted.store.bags_to_predict.clear()
+    predicted.edits.accept_above(0.5)
+    predicted.edits.undo()
+    assert predicted.store.bags_to_predict == set()
+
+
 def test_a_screen_undoes_its_own_edit_whatever_came_since(predicted: Project) -> None:
     act = {"act": "label_many", "accept": [[1, WREN]], "correct": []}
     predicted.edits.apply_once("screen-1", 1, act)

@@ -21,7 +21,7 @@ from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, M
 from miml_core.project.edits.edit import Edit
 from miml_core.project.edits.fields import OptionalBagId, OptionalNumber, Schema
 from miml_core.project.edits.import_labels import ImportLabels
-from miml_core.project.edits.label_many import AcceptAbove, LabelMany
+from miml_core.project.edits.label_many import AcceptAbove, LabelMany, has_corrections
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.row_changes import RowChanges, keys_of
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
@@ -63,7 +63,7 @@ _STORED_RESULT = select(edits.c.result).where(
     edits.c.nonce == bindparam("screen"), edits.c.number == bindparam("edit")
 )
 _INSERT_EDIT = insert(edits)
-_EDIT_OF_ENTRY = select(history_table.c.act).where(history_table.c.id == bindparam("entry"))
+_ENTRY = select(history_table.c.act, history_table.c.changes).where(history_table.c.id == bindparam("entry"))
 
 _MOST_LATER = 500
 """Number of later edits that are searched for those the person had not seen."""
@@ -142,8 +142,10 @@ def _changes_predictions(store: Store, edit: Edit, result: EditResult) -> bool:
     if not isinstance(edit, Undo | Redo) or result.history_id is None:
         return edit.changes_predictions
     with store.read() as connection:
-        name = connection.execute(_EDIT_OF_ENTRY, {"entry": result.history_id}).scalar()
-    return EDITS[name].changes_predictions if name in EDITS else True
+        entry = connection.execute(_ENTRY, {"entry": result.history_id}).one()
+    if entry.act == LabelMany.name:
+        return has_corrections(entry.changes)
+    return EDITS[entry.act].changes_predictions if entry.act in EDITS else True
 
 
 def _perform(

@@ -17,6 +17,7 @@ from miml_core.project.edits.edit import Edit, Outcome
 from miml_core.project.edits.fields import LabelPairs, OptionalLabel, Probability
 from miml_core.project.edits.labels import set_label
 from miml_core.project.edits.row_changes import RowChanges
+from miml_core.project.edits.stored_changes import load_changes
 from miml_core.project.queries import predictions
 from miml_core.project.queries.above import segments_above
 from miml_core.project.queries.labels import check_label, label_name
@@ -106,6 +107,12 @@ class AcceptAbove(Edit):
         of = "" if self.class_id is None else f" of {label_name(connection, self.class_id)}"
         many = "1 prediction" if len(rows) == 1 else f"{len(rows)} predictions"
         return Outcome(f"accepted {many}{of} by threshold: probability {self.threshold:.2f} or more", None)
+
+
+def has_corrections(stored: str) -> bool:
+    """Return whether the stored changes of a screen have a label that is not an accepted prediction."""
+    rows = (row for _, _, before, after in load_changes(stored) for row in (before, after) if row is not None)
+    return any(row.get("accepted") is False for row in rows)
 
 
 def _living(connection: Connection, segment_ids: list[int]) -> list[Row[Any]]:

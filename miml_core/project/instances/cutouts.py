@@ -34,7 +34,7 @@ LARGE_WIDTH, LARGE_HEIGHT = 640, 480
 """Pixels of an enlarged cut-out of a picture."""
 
 _FOLDER = "cutouts"
-_LAYOUT = 1
+_LAYOUT = 2
 """Increased if files of the same name would look different."""
 _MOST_BYTES = 256 * 2**20
 """Of all cut-outs of a project: about 40 000."""
