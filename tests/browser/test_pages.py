@@ -66,6 +66,8 @@ def go(page: Any, name: str) -> None:
         page.locator("a[aria-current=page]").filter(has_text=name).wait_for()
     if name in ("Segment", "Tag", "Review"):
         Editor(page).wait(f"s.image && s.mode === '{name.lower()}'")
+    if name == "Wall":
+        page.locator(".tile:not(.waiting)").first.wait_for()
     settled(page)
 
 

@@ -119,7 +119,7 @@ def test_accepting_by_threshold_is_counted_before_and_undone_in_one_step(predict
     before = database(predicted)
     assert predicted.review.above(0.7) == {WREN: 6} and predicted.review.above(0.99) == {}
     done = predicted.edits.accept_above(0.7)
-    assert done.sentence == "accepted 6 predictions by threshold: probability 0.70 or more"
+    assert done.sentence == "accepted 6 predictions by threshold: probability 0.7 or more"
     assert [one for one, (label, *_) in labels(predicted).items() if label] == [3, 4, 5, 8, 9, 10]
     assert labels(predicted)[5] == (WREN, True, "threshold")
     assert predicted.review.above(0.7) == {}, "what is accepted is not accepted again"

@@ -106,7 +106,7 @@ class AcceptAbove(Edit):
         changes.insert_many(verdicts, rows)
         of = "" if self.class_id is None else f" of {label_name(connection, self.class_id)}"
         many = "1 prediction" if len(rows) == 1 else f"{len(rows)} predictions"
-        return Outcome(f"accepted {many}{of} by threshold: probability {self.threshold:.2f} or more", None)
+        return Outcome(f"accepted {many}{of} by threshold: probability {self.threshold:.3g} or more", None)
 
 
 def has_corrections(stored: str) -> bool:
