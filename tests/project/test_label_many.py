@@ -234,19 +234,21 @@ def test_stored_changes_read_back_as_they_were(changes: list[tuple[str, list[int
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(["many", "above", "eye", "tag", "finish"]), st.integers(1, 10)), max_size=6))
 def test_undoing_all_edits_restores_everything(predicted: Project, steps: list[tuple[str, int]]) -> None:
-    before, made = database(predicted), len(predicted.edits.history())
+    before, edits = database(predicted), predicted.edits
+    made: list[int | None] = []
     for what, number in steps:
         bag = 1 + (number > 5)
         if what == "many":
-            predicted.edits.label_many({number: WREN}, {number % 10 + 1: ROBIN})
+            done = edits.label_many({number: WREN}, {number % 10 + 1: ROBIN})
         elif what == "above":
-            predicted.edits.accept_above(0.5 + number / 20)
+            done = edits.accept_above(0.5 + number / 20)
         elif what == "eye":
-            predicted.edits.accept(number)
+            done = edits.accept(number)
         elif what == "tag":
-            predicted.edits.tag(bag, WREN, -1, confirm=True)
+            done = edits.tag(bag, WREN, -1, confirm=True)
         else:
-            predicted.edits.finish(bag)
-    for _ in range(len(predicted.edits.history()) - made):
-        predicted.edits.undo()
+            done = edits.finish(bag)
+        made.append(done.history_id)
+    for _ in [entry for entry in made if entry is not None]:
+        edits.undo()
     assert database(predicted) == before
