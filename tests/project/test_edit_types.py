@@ -101,10 +101,16 @@ def test_an_edit_publishes_its_bags_before_and_after_the_commit(small: Project, 
     assert seen == [("changed", [], True), ("stored", [], False), ("changed", [bag], True), ("stored", [bag], True)]
 
 
-def test_an_event_without_subscribers_is_ignored(monkeypatch: Any) -> None:
+def test_subscribers_get_an_event_in_order_and_once_each(monkeypatch: Any) -> None:
     from collections import defaultdict
 
     from miml_core.project import events
 
     monkeypatch.setattr(events, "_subscribers", defaultdict(list))
-    publish(BagsChanged(None, [1]))  # type: ignore[arg-type]
+    event, got = BagsChanged(None, [1]), []  # type: ignore[arg-type]
+    publish(event)  # nobody subscribed
+    first, second = (lambda event, name=name: got.append((name, event)) for name in ("first", "second"))
+    for handler in (first, second, first):
+        events.subscribe(BagsChanged, handler)
+    publish(event)
+    assert got == [("first", event), ("second", event)]

@@ -46,36 +46,6 @@ def test_a_database_of_something_else_is_no_project(tmp_path: Path) -> None:
         Project.open(tmp_path)
 
 
-def test_a_damaged_project_never_raises_a_traceback(small: Project, tmp_path: Path) -> None:
-    small.close()
-    whole = (small.folder / "project.db").read_bytes()
-    rng = np.random.default_rng(5)
-    for cut in (3000, 8192, len(whole) // 2):
-        folder = tmp_path / f"cut at {cut}"
-        folder.mkdir()
-        (folder / "project.db").write_bytes(whole[:cut])
-        _use(folder)
-    for number in range(20):
-        folder = tmp_path / f"scratched {number}"
-        folder.mkdir()
-        scratched = bytearray(whole)
-        start = int(rng.integers(100, len(whole) - 4000))
-        scratched[start : start + 4000] = rng.bytes(4000)
-        (folder / "project.db").write_bytes(scratched)
-        _use(folder)
-
-
-def _use(folder: Path) -> None:
-    """Use a project of which anything may be missing; only `BagtagError` may be raised."""
-    try:
-        with Project.open(folder) as project:
-            project.check()
-            project.bags.list()
-            project.edits.tag(1, 1)
-    except BagtagError:
-        pass
-
-
 _ODD_NAMES = ("it's", 'a "b" c', "new\nline", "🦉", "a;b?c=d&e#f%20", "  spaced  ", "ümlaut", "x" * 100)
 
 
