@@ -149,11 +149,11 @@ def _time_predictions(project: Project) -> None:
     began = time.perf_counter()
     longest = [0.0, began]
 
-    def tick(done: int, of: int) -> None:
+    def note(done: int, of: int, info: object) -> None:
         now = time.perf_counter()
         longest[0], longest[1] = max(longest[0], now - longest[1]), now
 
-    review_index.summarise_all(project.store, tick=tick)
+    review_index.summarise_all(project.store, progress=note)
     lines = time.perf_counter() - began
     print(f"store predictions               {blocks:8.3f} s")
     print(f"sort the review queues          {lines:8.3f} s   longest wait of another writer {longest[0]:.3f} s")

@@ -14,7 +14,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +26,7 @@ import psutil
 from miml_core import installation
 from miml_core.atomic_files import atomic_writer
 from miml_core.file_lock import Locked, hold_lock
+from miml_core.progress import Progress
 
 MODULES = (
     "miml_core.segments.acoustic",
@@ -52,11 +53,11 @@ class Compilation:
     of: int
 
 
-def compile_all(progress: Callable[[int, int], None] | None = None) -> None:
+def compile_all(progress: Progress | None = None) -> None:
     """Compile every kernel, store the machine code on disk, and record that it is complete."""
     for number, module in enumerate(MODULES):
         if progress is not None:
-            progress(number, len(MODULES))
+            progress(number, len(MODULES), {})
         importlib.import_module(module).warm()
     with suppress(OSError):
         _stamp().touch()
@@ -90,7 +91,7 @@ def work_in_background() -> None:
     folder = installation.state_folder()
     folder.mkdir(parents=True, exist_ok=True)
 
-    def note(done: int, of: int) -> None:
+    def note(done: int, of: int, info: Mapping[str, float]) -> None:
         with atomic_writer(folder / "kernels.json", durable=False) as file:
             file.write(json.dumps({"pid": os.getpid(), "done": done, "of": of}).encode())
 

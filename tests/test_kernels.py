@@ -27,7 +27,7 @@ def test_they_are_ready_after_all_were_compiled_and_not_before(state, monkeypatc
     monkeypatch.setattr(kernels, "MODULES", ("miml_core.posterior",))
     assert not kernels.are_ready()
     steps = []
-    kernels.compile_all(lambda done, of: steps.append((done, of)))
+    kernels.compile_all(lambda done, of, info: steps.append((done, of)))
     assert kernels.are_ready() and steps == [(0, 1)]
 
 

@@ -5,14 +5,10 @@ Of the predictions that a calibrated model gives a probability of .8, eight of t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-_Z = 1.959963984540054
-"""Quantile of the normal distribution for intervals that cover 95 %."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +108,7 @@ def wilson_interval(right: int, n: int) -> tuple[float, float]:
     """
     if n == 0:
         return 0.0, 1.0
-    share, z2 = right / n, _Z**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n**2))
-    low = 0.0 if right == 0 else middle - half  # exactly, in spite of rounding
-    return low, 1.0 if right == n else middle + half
+    from scipy.stats import binomtest  # imported here because it takes a second
+
+    interval = binomtest(right, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)

@@ -203,12 +203,6 @@ def overlap(a: Region, b: Region) -> int:
     return int(np.count_nonzero(a.mask[_slices(shared, a.top, a.left)] & b.mask[_slices(shared, b.top, b.left)]))
 
 
-def iou(a: Region, b: Region) -> float:
-    """Return the intersection over union of two regions, between 0 and 1."""
-    shared = overlap(a, b)
-    return shared / max(a.area + b.area - shared, 1)
-
-
 def resample(region: Region, grid_from: Grid, grid_to: Grid) -> Region | None:
     """Return the region on another grid: the pixels of which it covers more than half.
 

@@ -26,7 +26,7 @@ from miml_core.project.errors import Cancelled
 from miml_core.project.jobs import launch, worker
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
-from miml_core.project.jobs.export_targets import check_export_target
+from miml_core.project.jobs.export_targets import TargetCheck, resolve_target
 from miml_core.project.jobs.tasks import writing
 from tests.browser.projects import picture_project
 from tests.project.conftest import add_bags
@@ -256,9 +256,9 @@ def test_jobs_of_a_foreign_database_write_nowhere(small: Project, tmp_path: Path
     assert list((tmp_path / "victim").iterdir()) == []
     assert installation.allowed_folders(small.folder, "export") == []
     with pytest.raises(BagtagError, match="not in a folder that was chosen"):
-        check_export_target(small.folder, tmp_path / "victim" / "x.csv")
+        TargetCheck(small.folder)(resolve_target(tmp_path / "victim" / "x.csv"))
     (small.folder / "exports").unlink()
-    check_export_target(small.folder, small.folder / "exports" / "x.csv")
+    TargetCheck(small.folder)(resolve_target(small.folder / "exports" / "x.csv"))
 
 
 def test_an_export_that_was_asked_for_here_can_be_run_again(small: Project, there: Path) -> None:

@@ -58,17 +58,6 @@ def choose_target(folder: Path, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "path": str(target)}
 
 
-def check_export_target(folder: Path, target: Path) -> None:
-    """Raise `BagtagError` unless an export of the project in `folder` may write to `target`, a file or a folder."""
-    check = TargetCheck(folder)
-    resolved = resolve_target(target)
-    if resolved.is_dir():
-        check.check_folder(resolved)
-        check.check_chosen(resolved)
-    else:
-        check(resolved)
-
-
 def resolve_target(target: Path) -> Path:
     """Return the target with links in its folders resolved; a target that is itself a link to a file stays one."""
     try:

@@ -7,12 +7,13 @@ The blocks are read by run, so that choosing another run shows its predictions a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from sqlalchemy import Connection, select, text
 
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress
 from miml_core.project.db import revisions, settings
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.store import Store
@@ -45,7 +46,7 @@ def write(
     index: BagSetIndex,
     outputs: ModelOutputs,
     *,
-    tick: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Store the blocks of a run, and the rows of the review index if it is the current one."""
     with store.read() as connection:
@@ -55,8 +56,8 @@ def write(
             _write_blocks(connection, run_id, index, places, outputs)
             if current is not None and current.id == run_id:
                 write_rows(connection, current, [int(index.bag_ids[place]) for place in places])
-        if tick is not None:
-            tick(places.stop, len(index.bag_ids))
+        if progress is not None:
+            progress(places.stop, len(index.bag_ids), {})
     return int(index.offsets[-1])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, select, text
 
 from miml_core.bags import BACKGROUND
+from miml_core.progress import Progress
 from miml_core.project.db import counters, revisions, settings
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import predictions as table
@@ -55,7 +56,7 @@ def timed_batches(n: int) -> Iterator[range]:
         size = max(10, int(size * min(max(pace, 0.5), 1.5)))
 
 
-def summarise_all(store: Store, *, tick: Callable[[int, int], None] | None = None) -> None:
+def summarise_all(store: Store, *, progress: Progress | None = None) -> None:
     """Update the rows of all bags to the current run, some bags at a time."""
     with store.write() as connection:
         run = current_run(connection)
@@ -66,8 +67,8 @@ def summarise_all(store: Store, *, tick: Callable[[int, int], None] | None = Non
     for places in timed_batches(len(everything)):
         with store.write() as connection:
             write_rows(connection, run, everything[places.start : places.stop])
-        if tick is not None:
-            tick(places.stop, len(everything))
+        if progress is not None:
+            progress(places.stop, len(everything), {})
     for index in _INDEXES:
         with store.write() as connection:
             index.create(connection, checkfirst=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from miml_core import BagtagError
+from miml_core.atomic_files import atomic_writer
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of, open_once, project_by_key
 from pages.widgets.folders.paths import home_folder
@@ -86,7 +87,8 @@ def set_annotator(name: str) -> None:
     st.session_state[_ANNOTATOR] = name
     try:
         home_folder().mkdir(parents=True, exist_ok=True)
-        _name_file().write_text(name, encoding="utf-8")
+        with atomic_writer(_name_file()) as file:
+            file.write(name.encode())
     except OSError:
         return
 

@@ -12,10 +12,11 @@ from typing import IO, Any, Protocol
 import streamlit as st
 
 from miml_core import BagtagError
+from miml_core.atomic_files import atomic_writer
 from miml_core.media.audio import SOUND_SUFFIXES
 from miml_core.media.image import PICTURE_SUFFIXES
 from miml_core.project import Project
-from miml_core.project.db.own_folders import is_real_file, open_new_file, own_folder
+from miml_core.project.db.own_folders import is_real_file, own_folder
 from pages.widgets.app.dialogs import close_dialog
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
@@ -175,13 +176,10 @@ def _keep(file: Dropped, folder: Path) -> Path:
         number += 1
         target = folder / f"{Path(name).stem} ({number}){Path(name).suffix}"
     if not os.path.lexists(target):
-        part = target.with_name(f".{target.name}.part")
         try:
-            with open_new_file(part) as out:
+            with atomic_writer(target) as out:
                 _copy(content, out)
-            part.replace(target)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise BagtagError(f"{name!r} could not be copied into the project: {error.strerror or error}.") from error
     return target
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from miml_core.atomic_files import atomic_writer
 from miml_core.demo.unfinished import is_half_made
 from pages.widgets.folders.paths import home_folder
 from pages.widgets.folders.reachable import NotReachable, look_at, look_in_time
@@ -38,9 +39,8 @@ def remember(folder: Path) -> None:
     file = _file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(paths, indent=1), encoding="utf-8")
-        part.replace(file)
+        with atomic_writer(file) as out:
+            out.write(json.dumps(paths, indent=1).encode())
     except OSError:
         return
 

@@ -42,7 +42,7 @@ def run(context: JobContext) -> dict[str, Any]:
         up_to_date = settings.get(connection, "summarised_run") == settings.get(connection, "current_run")
     if not up_to_date:
         review_index.summarise_all(
-            context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
+            context.store, progress=lambda done, of, _: context.report(done, of, "sorting the review queue")
         )
     context.report(len(chosen), len(chosen), "predicting")
     return {"message": f"predicted {len(chosen)} bags", "bags": len(chosen), "run": run_id}

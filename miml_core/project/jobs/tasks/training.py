@@ -60,11 +60,15 @@ def run(context: JobContext) -> dict[str, Any]:
     outputs = predict(model, bags)
     context.check()
     predicting.write(
-        context.store, run_id, index, outputs, tick=lambda done, of: context.report(done, of, "storing predictions")
+        context.store,
+        run_id,
+        index,
+        outputs,
+        progress=lambda done, of, _: context.report(done, of, "storing predictions"),
     )
     _finish(context, run_id, time.monotonic() - began, model.has_background, ended)
     review_index.summarise_all(
-        context.store, tick=lambda done, of: context.report(done, of, "sorting the review queue")
+        context.store, progress=lambda done, of, _: context.report(done, of, "sorting the review queue")
     )
     if ended:
         return {"message": f"run {run_id} is ready, {ended}", "run": run_id}
