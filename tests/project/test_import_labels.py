@@ -139,6 +139,9 @@ def test_labels_without_a_place_here_are_listed(cut: Project) -> None:
         "'t.csv', line 6": "The frequencies are outside of the analysed band",
     }
     assert [each.edges["right"] for each in shown.shapes.new] == [25.0], "the last one is cut at the end"
+    elsewhere = replace(LABEL, file="elsewhere.wav", label="Crane")
+    cut.edits.import_labels(cut.edits.preview_labels(table_of(*rows, elsewhere)))
+    assert [one.name for one in cut.classes.list()] == ["Wren"], "no class of a file that is not here"
 
 
 def test_tags_only(cut: Project) -> None:

@@ -48,7 +48,8 @@ class ImportLabels(Edit):
     shapes: _Shapes
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
-        used = {use.class_name: use.scientific_name for use in self.plan.labels if use.class_name}
+        needed = {piece.class_name for piece in self.plan.pieces}
+        used = {use.class_name: use.scientific_name for use in self.plan.labels if use.class_name in needed - {""}}
         class_ids = class_ids_for(changes, used)
         tagged = self.plan.pieces
         if self.plan.options.way != "tags":

@@ -65,7 +65,7 @@ class FileUse:
 
 @dataclass(frozen=True)
 class LabelUse:
-    """One label of the table, and the class that it becomes."""
+    """One label of the files that are in the project, and the class that it becomes."""
 
     label: str
     scientific_name: str
@@ -120,7 +120,8 @@ def make_plan(
     kind = settings.kind(connection)
     finder = FileFinder(connection, folder, beside=beside, pattern=options.pattern)
     by_medium = _bags_of_media(connection)
-    labels = _label_uses(connection, table.rows, options.classes)
+    in_project = [row for row in table.rows if finder.find(row.file).medium is not None]
+    labels = _label_uses(connection, in_project, options.classes)
     class_names = {use.label: use.class_name for use in labels}
     left_out: list[LineProblem] = []
     pieces: list[Piece] = []

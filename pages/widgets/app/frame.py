@@ -24,6 +24,7 @@ PAGES = {
     "train": ("Train", ":material/model_training:"),
     "review": ("Review", ":material/fact_check:"),
     "wall": ("Wall", ":material/grid_view:"),
+    "import_labels": ("Import", ":material/upload_file:"),
     "export": ("Export", ":material/ios_share:"),
 }
 
@@ -41,6 +42,7 @@ _OF_A_PROJECT = (
     "train.",
     "review.",
     "wall.",
+    "import.",
     "export.",
     "dialog.",
 )

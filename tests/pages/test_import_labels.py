@@ -1,0 +1,41 @@
+"""The page that imports labels: preview, classes, one edit, undo."""
+
+from __future__ import annotations
+
+from tests.pages.conftest import press, texts
+
+
+def upload(app, name, content):
+    app.file_uploader[0].set_value((name, content.encode(), "text/csv")).run()
+    assert not app.exception
+    return app
+
+
+def test_labels_are_previewed_imported_and_undone(project, show):
+    bag = project.bags.get(project.bags.ids()[0])
+    before = len(project.segments.list(bag.id))
+    file = bag.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    app = show(project, "import_labels")
+    assert "No labels chosen yet" in texts(app)
+    lines = f"file,start_s,end_s,low_hz,high_hz,label\n{file},0.1,0.3,300,400,Bittern\nnowhere,0,1,,,Wren\n"
+    upload(app, "calls.csv", lines)
+    shown = texts(app)
+    assert "2 labels" in shown and "1 new class: Bittern\n" in shown and "1 label cannot be imported" in shown
+    press(app, "Import 1 segment")
+    assert len(project.segments.list(bag.id)) == before + 1
+    assert project.edits.history()[0].sentence == "imported 1 segment of 1 file"
+    press(app, "Undo this import")
+    assert len(project.segments.list(bag.id)) == before
+
+
+def test_lines_that_cannot_be_read_stop_the_import_until_they_are_left_out(project, show):
+    file = project.bags.get(project.bags.ids()[0]).path
+    app = show(project, "import_labels")
+    upload(app, "calls.csv", f"file,start_s,end_s,label\n{file},0,1,Wren\n{file},zero,1,Wren\n")
+    assert "1 line cannot be read" in texts(app)
+    revision = project.revision
+    press(app, "Import 1 segment")
+    assert project.revision == revision and "nothing was imported" in texts(app)
+    app.checkbox(key="import.leave_out").check().run()
+    press(app, "Import 1 segment")
+    assert project.edits.history()[0].act == "import_labels"
