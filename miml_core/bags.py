@@ -31,6 +31,12 @@ class FeatureGroup:
     ----------
     name : str
     n_columns : int
+
+    Examples
+    --------
+    >>> groups = [FeatureGroup("hand-made", 2), FeatureGroup("embedding", 1)]
+    >>> BagSet([[0.0, 1.0, 0.5]], [0, 1], [[1]], ["wren"], groups=groups).X.shape
+    (1, 3)
     """
 
     name: str

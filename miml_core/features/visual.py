@@ -128,7 +128,13 @@ def warm() -> None:
 
 
 def picture_feature_names(feature_set: PictureFeatureSet = "extended") -> list[str]:
-    """Return the names of the columns of `picture_features`."""
+    """Return the names of the columns of `picture_features`.
+
+    Examples
+    --------
+    >>> len(picture_feature_names("paper")) < len(picture_feature_names("extended"))
+    True
+    """
     return [name for group in _groups(feature_set) for name in group.names]
 
 

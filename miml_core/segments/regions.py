@@ -166,7 +166,15 @@ def from_polygon(rings: Sequence[ArrayLike], height: int, width: int) -> Region:
 
 
 def merge(regions: Sequence[Region]) -> Region:
-    """Return the union of some regions, which need not touch."""
+    """Return the union of some regions, which need not touch.
+
+    Examples
+    --------
+    >>> square = np.ones((2, 2), dtype=bool)
+    >>> both = merge([Region(0, 0, square), Region(0, 3, square)])
+    >>> both.box, both.area
+    ((0, 0, 2, 5), 8)
+    """
     if not regions:
         raise BagtagError("Choose at least one segment to merge.")
     boxes = np.array([region.box for region in regions])
@@ -196,7 +204,14 @@ def split(region: Region, line: ArrayLike) -> list[Region]:
 
 
 def overlap(a: Region, b: Region) -> int:
-    """Return the number of pixels that two regions share."""
+    """Return the number of pixels that two regions share.
+
+    Examples
+    --------
+    >>> square = np.ones((2, 2), dtype=bool)
+    >>> overlap(Region(0, 0, square), Region(1, 1, square))
+    1
+    """
     shared = _shared(a.box, b.box)
     if shared is None:
         return 0
