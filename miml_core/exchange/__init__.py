@@ -3,7 +3,7 @@
 `FORMATS` has the formats by name; their rows are `SegmentRow`s.
 
 >>> list(FORMATS)
-['csv', 'raven', 'audacity', 'aoef', 'coco', 'label-maps']
+['csv', 'parquet', 'raven', 'raven-combined', 'audacity', 'aoef', 'label-studio', 'coco', 'label-maps']
 """
 
 from miml_core.exchange.aoef import Aoef
@@ -11,13 +11,18 @@ from miml_core.exchange.audacity import AudacityLabels
 from miml_core.exchange.base import Format
 from miml_core.exchange.coco import CocoJSON
 from miml_core.exchange.label_maps import LabelMaps
-from miml_core.exchange.raven import RavenTable
+from miml_core.exchange.label_studio import LabelStudio
+from miml_core.exchange.parquet import ParquetTable
+from miml_core.exchange.raven import RavenCombined, RavenTable
 from miml_core.exchange.rows import SegmentRow, by_file
 from miml_core.exchange.segments_csv import SegmentsCSV
 
 FORMATS: dict[str, Format] = {
     chosen.name: chosen
-    for chosen in (SegmentsCSV(), RavenTable(), AudacityLabels(), Aoef(), CocoJSON(), LabelMaps())
+    for chosen in (
+        *(SegmentsCSV(), ParquetTable(), RavenTable(), RavenCombined(), AudacityLabels(), Aoef()),
+        *(LabelStudio(), CocoJSON(), LabelMaps()),
+    )
 }
 
 __all__ = ["FORMATS", "Format", "SegmentRow", "by_file"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
+from miml_core.exchange.base import Format
 from miml_core.exchange.brush_rle import decode_brush
-from miml_core.exchange.labels import LabelReader, LabelTable, readable_as
+from miml_core.exchange.label_studio_tasks import BACKGROUND, make_task
+from miml_core.exchange.labels import LabelTable, readable_as
 from miml_core.exchange.masks import Box, box_of, mask_outline
-from miml_core.exchange.rows import Ring, SegmentRow
+from miml_core.exchange.rows import Ring, SegmentRow, by_file
 
 _MEDIA_KEYS = ("image", "audio", "img", "url", "sound", "file", "ocr")
 _UPLOADED = re.compile(r"^[0-9a-f]{8}-")
@@ -21,13 +23,27 @@ _SHAPES = ("rectanglelabels", "polygonlabels", "brushlabels", "ellipselabels", "
 _ELLIPSE_POINTS = 64
 
 
-class LabelStudio(LabelReader):
-    """Rectangles, polygons, ellipses and brushes of pictures, time ranges of sounds, and choices for a whole task."""
+class LabelStudio(Format):
+    """Rectangles, polygons, ellipses and brushes of pictures, time ranges of sounds, and choices for a whole task.
+
+    Segments are written as predictions, which Label Studio shows as pre-annotations, for a configuration whose control
+    is called `label` and whose object is called `image` or `audio`.
+    """
 
     name = "label-studio"
-    title = "Label Studio JSON"
+    title = "Label Studio JSON (predictions)"
     kinds = ("sound", "picture")
     extensions = (".json",)
+    many_files = False
+    needs_outlines = True
+    keeps = (
+        "Times, or outlines (those with holes to whole pixels), labels and probabilities, 1 for confirmed ones. "
+        "Frequencies are left out: Label Studio has none."
+    )
+
+    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
+        tasks = [make_task(file, segments) for file, segments in by_file(rows)]
+        yield "label-studio.json", json.dumps(tasks, indent=1).encode("ascii")
 
     def recognises(self, name: str, head: str) -> bool:
         return head.lstrip("\ufeff \r\n\t").startswith("[") and any(
@@ -95,15 +111,15 @@ def _row(region: dict[str, Any], file: str, who: str, score: float | None, where
         value = region["value"]
         key = _labels_key(region)
         names = value[key] if key else []
-        label = str(names[0]) if names else ""
-        status = "unlabelled" if not label else "confirmed" if score is None else "predicted"
+        named = str(names[0]) if names else ""
+        known = "confirmed" if score is None else "predicted"
         common: dict[str, Any] = {
             "file": file,
-            "label": label,
+            "label": "" if named == BACKGROUND else named,
             "who": who,
             "probability": score,
-            "status": status,
-            "said_by": "" if not label else "person" if score is None else "model",
+            "status": "unlabelled" if not named else "background" if named == BACKGROUND else known,
+            "said_by": "" if not named else "person" if score is None else "model",
         }
         if "start" in value and "end" in value:
             return SegmentRow(start_s=float(value["start"]), end_s=float(value["end"]), **common)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast, get_args
+from typing import Any, ClassVar, cast, get_args
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
@@ -15,6 +15,7 @@ from miml_core.exchange.rows import LabelSource, SegmentRow, Status, by_file
 _ENDING = ".selections.txt"
 _BEGIN, _END, _LOW, _HIGH = "Begin Time (s)", "End Time (s)", "Low Freq (Hz)", "High Freq (Hz)"
 _RAVEN_COLUMNS = ("Selection", "View", "Channel", _BEGIN, _END, _LOW, _HIGH, "Begin File")
+_OFFSET = "File Offset (s)"
 _OUR_TEXTS = {
     "Label": "label",
     "Scientific Name": "scientific_name",
@@ -38,7 +39,7 @@ class RavenTable(Format):
     title = "Raven selection tables"
     kinds = ("sound",)
     extensions = (".txt",)
-    many_files = True
+    many_files: ClassVar[bool] = True
     keeps = "Everything but outlines; times to a microsecond, frequencies to a thousandth, probabilities to 1e-6."
 
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
@@ -54,6 +55,27 @@ class RavenTable(Format):
 
     def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
         _parse(name, content, table)
+
+
+class RavenCombined(RavenTable):
+    """One table of all recordings, as Raven makes it of a list of files: times run on from one file to the next."""
+
+    name = "raven-combined"
+    title = "Raven selection table, all recordings in one"
+    many_files = False
+
+    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
+        lines = ["\t".join((*_RAVEN_COLUMNS, "Segment", "Probability", *_OUR_TEXTS, _OFFSET))]
+        number, began = 0, 0.0
+        for _, segments in by_file(rows):
+            for row in segments:
+                number += 1
+                cells = _cells(number, row)
+                for place in (_RAVEN_COLUMNS.index(_BEGIN), _RAVEN_COLUMNS.index(_END)):
+                    cells[place] = f"{float(cells[place]) + began:.6f}"
+                lines.append("\t".join((*cells, f"{row.start_s or 0.0:.6f}")))
+            began += segments[0].duration_s or max(row.end_s or 0.0 for row in segments)
+        yield "combined.selections.txt", ("\n".join(lines) + "\n").encode("utf-8", errors="surrogateescape")
 
 
 def _cells(number: int, row: SegmentRow) -> list[str]:
@@ -91,7 +113,7 @@ def _parse(name: str, content: bytes, table: LabelTable) -> None:
 
 def _row(cells: dict[str, str], name: str, where: str) -> SegmentRow:
     begin, end, offset, low, high = (
-        parse_number(cells.get(column), where) for column in (_BEGIN, _END, "File Offset (s)", _LOW, _HIGH)
+        parse_number(cells.get(column), where) for column in (_BEGIN, _END, _OFFSET, _LOW, _HIGH)
     )
     if begin is None or end is None:
         raise BagtagError(f"{where} has no begin or end time.")

@@ -16,8 +16,8 @@ from miml_core.exchange.crowsetta_files import CrowsettaFiles
 from miml_core.exchange.cvat import CvatImages
 from miml_core.exchange.indexed_maps import read_indexed_maps
 from miml_core.exchange.kaleidoscope import Kaleidoscope
-from miml_core.exchange.label_studio import LabelStudio
 from miml_core.exchange.labels import LabelReader, LabelTable
+from miml_core.exchange.parquet import is_parquet
 
 _HEAD_BYTES = 65536
 _MOST_BYTES = 512 * 1024**2
@@ -28,7 +28,7 @@ READERS: dict[str, LabelReader] = {
     reader.name: reader
     for reader in (
         *(FORMATS["csv"], FORMATS["raven"], BirdnetResults(), Kaleidoscope(), CrowsettaFiles(), FORMATS["audacity"]),
-        *(FORMATS["aoef"], LabelStudio(), FORMATS["coco"], CvatImages(), ColumnTable()),
+        *(FORMATS["aoef"], FORMATS["label-studio"], FORMATS["coco"], CvatImages(), ColumnTable(), FORMATS["parquet"]),
     )
 }
 """Readers of single files by name, in the order in which they are asked whether they recognise a file."""
@@ -82,6 +82,8 @@ def recognise(name: str, content: bytes) -> LabelReader:
     >>> recognise("a.csv", b"Start (s),End (s),Scientific name,Common name,Confidence").name
     'birdnet'
     """
+    if is_parquet(content):
+        return FORMATS["parquet"]
     head = decode_text(content[:_HEAD_BYTES], name)
     for reader in READERS.values():
         if reader.recognises(name, head):

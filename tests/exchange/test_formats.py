@@ -24,16 +24,36 @@ def in_order(rows):
 
 def as_kept(name, rows):
     """The rows as the format promises to give them back (its `keeps`); masks stand for outlines on whole pixels."""
-    if name == "csv":
+    if name in ("csv", "parquet"):
         return [replace(row, outline=()) for row in rows]
     if name == "audacity":
         return [_as_audacity_keeps(row) for row in rows]
+    if name == "label-studio":
+        return [_as_label_studio_keeps(row) for row in rows]
     if name == "aoef":
         return [_as_aoef_keeps(row) for row in rows]
     if name in ("coco", "label-maps"):
         boxed = rows if name == "coco" else [replace(row, box=None) for row in rows]
         return [replace(row, outline=row_region(row).to_bytes()) for row in boxed]
     return list(rows)
+
+
+def _as_label_studio_keeps(row):
+    status = "predicted" if row.label else row.status
+    return replace(
+        row,
+        bag="",
+        segment=None,
+        low_hz=None,
+        high_hz=None,
+        scientific_name="",
+        probability=1.0 if row.probability is None else row.probability,
+        said_by="" if status == "unlabelled" else "model",
+        checked_by="",
+        run="",
+        recorded_at="",
+        status=status,
+    )
 
 
 def _as_aoef_keeps(row):
@@ -74,9 +94,12 @@ def rows_for(format):
 def test_there_is_a_format_for_each_need():
     assert {name: format.kinds for name, format in FORMATS.items()} == {
         "csv": ("sound", "picture"),
+        "parquet": ("sound", "picture"),
         "raven": ("sound",),
+        "raven-combined": ("sound",),
         "audacity": ("sound",),
         "aoef": ("sound",),
+        "label-studio": ("sound", "picture"),
         "coco": ("picture",),
         "label-maps": ("picture",),
     }

@@ -156,3 +156,32 @@ def test_csv_is_read_by_pandas() -> None:
     frame = pandas.read_csv(io.BytesIO(content), encoding="utf-8-sig")
     assert len(frame) == len(SOUNDS) and frame["start_s"].tolist() == [row.start_s for row in SOUNDS]
     assert frame["label"].fillna("").tolist() == [row.label for row in SOUNDS]
+
+
+def test_parquet_is_read_by_pandas(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    FORMATS["parquet"].write(SOUNDS, tmp_path / "a.parquet")
+    frame = pandas.read_parquet(tmp_path / "a.parquet")
+    assert frame["start_s"].tolist() == [row.start_s for row in SOUNDS]
+    assert frame["label"].tolist() == [row.label for row in SOUNDS]
+    assert read_labels([tmp_path / "a.parquet"]).rows == SOUNDS
+
+
+def test_a_combined_raven_table_is_read_by_crowsetta_and_by_us(tmp_path: Path) -> None:
+    crowsetta = pytest.importorskip("crowsetta")
+    rows = [*CALLS, *(replace(row, file="b.wav") for row in CALLS)]
+    FORMATS["raven-combined"].write(rows, tmp_path / "all.txt")
+    boxes = crowsetta.formats.bbox.Raven.from_file(tmp_path / "all.txt", annot_col="Label").to_bbox()
+    began = [0.0] * 3 + [60.0] * 3
+    assert [box.onset for box in boxes] == [(row.start_s or 0.0) + start for row, start in zip(rows, began)]
+    assert read_labels([tmp_path / "all.txt"]).rows == rows
+
+
+def test_pictures_come_back_from_label_studio(tmp_path: Path) -> None:
+    FORMATS["label-studio"].write(PICTURES, tmp_path / "ls.json")
+    table = read_labels([tmp_path / "ls.json"])
+    assert table.files == {"ls.json": "label-studio"} and table.problems == []
+    found = sorted(table.rows, key=lambda row: (row.file, row.box))
+    wanted = sorted(PICTURES, key=lambda row: (row.file, row.box))
+    assert [(row.file, row.label) for row in found] == [(row.file, row.label) for row in wanted]
+    assert all(row_region(one).equals(row_region(two)) for one, two in zip(found, wanted))

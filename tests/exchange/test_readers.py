@@ -225,4 +225,4 @@ def test_the_format_can_be_given(tmp_path: Path) -> None:
     assert "Raven" in read_labels([path], format="raven").problems[0].reason
     with pytest.raises(BagtagError, match="no format called 'x'"):
         read_labels([path], format="x")
-    assert len(READABLE) == 13
+    assert len(READABLE) == 14

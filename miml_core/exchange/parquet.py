@@ -1,0 +1,75 @@
+"""Parquet: one typed table of all segments, for pandas, Polars, DuckDB and R."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from miml_core.errors import BagtagError
+from miml_core.exchange.base import Format
+from miml_core.exchange.labels import LabelTable, readable_as
+from miml_core.exchange.optional_packages import import_optional
+from miml_core.exchange.rows import SegmentRow
+
+_BOX = ("left_px", "top_px", "right_px", "bottom_px")
+_TEXTS = (
+    *("file", "kind", "bag", "label", "scientific_name", "status", "said_by", "who", "checked_by", "run"),
+    "recorded_at",
+)
+_NUMBERS = ("start_s", "end_s", "low_hz", "high_hz", "probability", "duration_s")
+_WHOLE = ("segment", "width", "height", "rate", "channels")
+_MAGIC = b"PAR1"
+
+
+class ParquetTable(Format):
+    """Numbers as they are, without rounding; an empty cell is null."""
+
+    name = "parquet"
+    title = "Parquet table"
+    kinds = ("sound", "picture")
+    extensions = (".parquet",)
+    many_files = False
+    keeps = "Everything but outlines."
+
+    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
+        pyarrow = import_optional("pyarrow", "Parquet tables")
+        parquet = import_optional("pyarrow.parquet", "Parquet tables")
+        columns: dict[str, Any] = {
+            name: pyarrow.array([_text(getattr(row, name)) for row in rows], pyarrow.string()) for name in _TEXTS
+        }
+        for names, kind in ((_NUMBERS, pyarrow.float64()), (_WHOLE, pyarrow.int64())):
+            columns |= {name: pyarrow.array([getattr(row, name) for row in rows], kind) for name in names}
+        for place, name in enumerate(_BOX):
+            edges = [None if row.box is None else float(row.box[place]) for row in rows]
+            columns[name] = pyarrow.array(edges, pyarrow.float64())
+        content = io.BytesIO()
+        parquet.write_table(pyarrow.table(columns), content)
+        yield "segments.parquet", content.getvalue()
+
+    def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
+        parquet = import_optional("pyarrow.parquet", "Parquet tables")
+        try:
+            rows = parquet.read_table(io.BytesIO(content)).to_pylist()
+        except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
+            raise BagtagError(f"{name!r} cannot be read as Parquet: {str(error).splitlines()[0]}.") from error
+        for number, cells in enumerate(rows, start=1):
+            where = f"{name!r}, row {number}"
+            table.add(where, _row, cells, where)
+
+
+def is_parquet(content: bytes) -> bool:
+    """Return whether a file is Parquet, by its first bytes."""
+    return content.startswith(_MAGIC)
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", errors="replace").decode()
+
+
+def _row(cells: dict[str, Any], where: str) -> SegmentRow:
+    with readable_as("a row of a table of segments", where, quote=False):
+        box = tuple(cells.get(name) for name in _BOX)
+        given: dict[str, Any] = {name: cells.get(name) for name in (*_NUMBERS, *_WHOLE)}
+        texts: dict[str, Any] = {name: cells[name] for name in _TEXTS if cells.get(name) is not None}
+        return SegmentRow(**texts, **given, box=None if None in box else cast(Any, box))
