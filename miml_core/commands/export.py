@@ -36,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="leave out predictions that are less probable",
     )
+    parser.add_argument("--class", dest="classes", action="append", default=[], metavar="NAME", help="only this class")
+    parser.add_argument("--since", default="", metavar="DAY", help="only recordings from this day on (2024-05-01)")
+    parser.add_argument("--until", default="", metavar="DAY", help="only recordings up to this day")
+    parser.add_argument("--site", default="", metavar="TEXT", help="only files with this in their path")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
         "path": str(args.target.absolute()),
         "what": args.what,
         "min_probability": args.min_probability,
+        **{name: getattr(args, name) for name in ("classes", "since", "until", "site") if getattr(args, name)},
     }
     with project_commands.open_project(args) as project:
         return project_commands.run_job(project, args, "export", params)

@@ -13,7 +13,7 @@ import streamlit as st
 from miml_core.exchange import FORMATS, Format, SegmentRow
 from miml_core.project import Project
 from miml_core.project.jobs.export_targets import EXPORTS
-from miml_core.project.queries.export_rows import What
+from miml_core.project.queries.export_rows import RowFilter, What
 from miml_core.project.queries.exports_made import ExportMade
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
@@ -45,6 +45,7 @@ class Choice:
     format: Format
     what: What
     min_probability: float
+    only: RowFilter
 
     def params(self, target: Path) -> dict[str, object]:
         """Return the parameters of the export job."""
@@ -53,6 +54,8 @@ class Choice:
             "what": self.what,
             "min_probability": self.min_probability,
             "path": str(target),
+            "classes": sorted(self.only.classes),
+            "site": self.only.site,
         }
 
 
@@ -73,6 +76,11 @@ def choose_export(project: Project) -> Choice:
     st.caption(_EXPLAINED[what])
     if what == "predicted":
         st.slider("Minimum probability", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
+    with st.expander("Only some classes or sites", key="export.filters", on_change="rerun"):
+        st.multiselect(
+            "Classes", [one.name for one in project.classes.list()], key="export.classes", placeholder="all classes"
+        )
+        st.text_input("Site", key="export.site", placeholder="part of the path, such as the folder of a site")
     return _entered_choice()
 
 
@@ -80,12 +88,16 @@ def _entered_choice() -> Choice:
     """Return what the form holds now; a click may overtake the run that would draw it."""
     what = st.session_state["export.what"]
     least = st.session_state.get("export.p", 0.5) if what == "predicted" else 0.0
-    return Choice(FORMATS[st.session_state["export.format"]], what, least)
+    chosen = frozenset(st.session_state.get("export.classes", []))
+    only = RowFilter(classes=chosen, site=st.session_state.get("export.site", "").strip())
+    return Choice(FORMATS[st.session_state["export.format"]], what, least, only)
 
 
 def export_preview(project: Project, choice: Choice) -> bool:
     """Show the first rows; returns whether there are any."""
-    rows = project.exports.rows(choice.what, min_probability=choice.min_probability, limit=_ROWS_SHOWN)
+    rows = project.exports.rows(
+        choice.what, min_probability=choice.min_probability, limit=_ROWS_SHOWN, only=choice.only
+    )
     if not rows:
         return False
     st.dataframe(

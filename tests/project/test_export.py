@@ -53,3 +53,19 @@ def test_a_label_whose_class_was_merged_is_exported_under_its_new_name(predicted
     assert {row.label for row in predicted.exports.rows("predicted")} == {"Wren"}
     predicted.edits.draw(1, [ring(7.0, 8.0, 1000, 3000)])
     assert len(predicted.exports.rows("predicted")) == 10, "what has neither label nor prediction is left out"
+
+
+def test_only_some_classes_days_and_sites_are_exported(small: Project) -> None:
+    from miml_core.project.queries.export_rows import RowFilter
+
+    for bag, label in ((1, 1), (2, 2)):
+        small.edits.set_label(small.segments.list(bag)[0].id, label)
+
+    def files(**only: object) -> list[str]:
+        rows = small.exports.rows("confirmed", only=RowFilter(**only))  # type: ignore[arg-type]
+        return [row.file.rsplit("/", 1)[-1] for row in rows]
+
+    assert files() == ["clip 0.wav", "clip 1.wav"]
+    assert files(classes=frozenset({"Robin"})) == ["clip 1.wav"]
+    assert files(since="2024-05-02") == ["clip 1.wav"] and files(until="2024-05-01") == ["clip 0.wav"]
+    assert files(site="MEDIA/clip 0") == ["clip 0.wav"] and files(site="elsewhere") == []

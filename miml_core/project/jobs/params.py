@@ -6,6 +6,7 @@ twice: when a person asks for a job, and again in the worker before anything is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +62,11 @@ _BAGS = Parameter(
     _or_none(lambda value: _is_list(value, lambda each: _is_whole(each, 1, _LARGEST_ID))), "a list of bag numbers"
 )
 
+_DAY = Parameter(
+    lambda value: isinstance(value, str) and re.fullmatch(r"(\d{4}-\d{2}-\d{2})?", value) is not None,
+    "a day such as 2024-05-01",
+)
+
 PARAMETERS: dict[str, dict[str, Parameter]] = {
     "import": {
         "paths": Parameter(
@@ -95,6 +101,10 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "what": _choice("confirmed", "accepted", "predicted", "all"),
         "min_probability": Parameter(lambda value: _is_number(value, 0.0, 1.0), "a number from 0 to 1"),
         "bags": _BAGS,
+        "classes": Parameter(lambda value: _is_list(value, lambda each: isinstance(each, str)), "a list of classes"),
+        "since": _DAY,
+        "until": _DAY,
+        "site": Parameter(lambda value: isinstance(value, str) and len(value) < 1000, "a part of the path"),
     },
 }
 """Kind of job -> its parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Select, select
@@ -22,6 +22,30 @@ What = Literal["confirmed", "accepted", "predicted", "all"]
 _WITH_LABEL = ("confirmed", "accepted")
 
 
+@dataclass(frozen=True)
+class RowFilter:
+    """Which segments are exported, besides what is known of them; an empty field takes all."""
+
+    classes: frozenset[str] = frozenset()
+    """Names of the classes of the label."""
+    since: str = ""
+    """First day of the recording (ISO 8601); bags without a date are then left out."""
+    until: str = ""
+    """Last day of the recording."""
+    site: str = ""
+    """Part of the path of the file, such as the folder of a site; letter case is ignored."""
+
+    def takes_bag(self, bag: Any) -> bool:
+        """Return whether the recording or picture of a bag is of the chosen site and days."""
+        day = (bag.recorded_at or bag.began or "")[:10]
+        in_time = (not self.since or day >= self.since) and (not self.until or "" < day <= self.until)
+        return in_time and self.site.casefold() in str(bag.path).casefold()
+
+    def takes_label(self, label: str) -> bool:
+        """Return whether a segment with this label is taken."""
+        return not self.classes or label in self.classes
+
+
 def rows(
     connection: Connection,
     what: str,
@@ -30,12 +54,13 @@ def rows(
     bag_ids: Sequence[int] | None = None,
     limit: int | None = None,
     outlines: bool = True,
+    only: RowFilter | None = None,
 ) -> list[SegmentRow]:
     """Return all rows, or the first `limit`, for which only bags with a matching segment are read."""
     made: list[SegmentRow] = []
     if what == "predicted" and limit is not None and bag_ids is None:
         bag_ids = _bags_to_read(connection, min_probability)
-    for row in each(connection, what, min_probability=min_probability, bag_ids=bag_ids, outlines=outlines):
+    for row in each(connection, what, min_probability=min_probability, bag_ids=bag_ids, outlines=outlines, only=only):
         if limit is not None and len(made) >= limit:
             break
         made.append(row)
@@ -60,10 +85,12 @@ def each(
     min_probability: float = 0.0,
     bag_ids: Sequence[int] | None = None,
     outlines: bool = True,
+    only: RowFilter | None = None,
 ) -> Iterator[SegmentRow]:
     """Yield one row per segment, bag by bag."""
     if what not in get_args(What):
         raise BagtagError(f"What to export is one of {', '.join(get_args(What))}, not {what!r}; choose one of these.")
+    only = only or RowFilter()
     kind = settings.kind(connection)
     known = {one.id: one for one in classes.all_classes(connection)}
     run = prediction_blocks.current_run(connection)
@@ -78,11 +105,11 @@ def each(
     joined = files.join(media, media.c.id == bags.c.media_id).where(has_any)
     ordered = joined.order_by(media.c.path, bags.c.start, bags.c.id)
     for bag in connection.execute(ordered).all():
-        if wanted is not None and bag.id not in wanted:
+        if (wanted is not None and bag.id not in wanted) or not only.takes_bag(bag):
             continue
         for segment in segments.of_bag(connection, bag.id, tolerance=0.0 if outlines else None):
             label_fields = _labelled(segment, known, what, min_probability, model, source)
-            if label_fields is not None:
+            if label_fields is not None and only.takes_label(label_fields.get("label", "")):
                 yield SegmentRow(**_position_fields(bag, segment, kind), **label_fields)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from miml_core.project.queries import export_rows, exports_made
+from miml_core.project.queries.export_rows import RowFilter
 from miml_core.project.queries.exports_made import ExportMade
 from miml_core.project.services.service import Service
 
@@ -25,6 +26,7 @@ class Exports(Service):
         bag_ids: Sequence[int] | None = None,
         limit: int | None = None,
         outlines: bool = True,
+        only: RowFilter | None = None,
     ) -> builtins.list[SegmentRow]:
         """Return segments as the formats of `miml_core.exchange` take them.
 
@@ -34,7 +36,13 @@ class Exports(Service):
         """
         with self._store.read() as connection:
             return export_rows.rows(
-                connection, what, min_probability=min_probability, bag_ids=bag_ids, limit=limit, outlines=outlines
+                connection,
+                what,
+                min_probability=min_probability,
+                bag_ids=bag_ids,
+                limit=limit,
+                outlines=outlines,
+                only=only,
             )
 
     def list(self, *, limit: int = 5) -> builtins.list[ExportMade]:

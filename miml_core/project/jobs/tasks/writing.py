@@ -87,10 +87,16 @@ def _collect(
         min_probability=_probability(params.get("min_probability", 0.0)),
         bag_ids=bag_ids,
         outlines=chosen.needs_outlines,
+        only=_filter(params),
     ):
         rows.append(row)
         context.report(len(rows), total, "collecting segments")
     return rows
+
+
+def _filter(params: dict[str, Any]) -> export_rows.RowFilter:
+    days = {name: params.get(name, "") for name in ("since", "until", "site")}
+    return export_rows.RowFilter(classes=frozenset(params.get("classes", [])), **days)
 
 
 def _probability(value: Any) -> float:
