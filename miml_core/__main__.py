@@ -39,6 +39,8 @@ COMMANDS = {
     "predict": "predict the bags that are new or have changed",
     "status": "show the progress of a project",
     "export": "write segments with their labels to a file",
+    "export-model": "write the trained model to one file, to apply it elsewhere",
+    "apply": "apply an exported model to folders of recordings or pictures",
     "check": "find and repair damage, missing files and leftovers",
     "backup": "write a copy of a project's tags, labels and segments",
     "restore": "replace a project's database by a backup",

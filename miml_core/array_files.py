@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 _MOST_ARRAYS = 1000
 
 
-def read_arrays(path: Path, *, most_bytes: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an `.npz` file by name.
+def read_arrays(path: Path | BinaryIO, *, most_bytes: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an `.npz` file, or of an open one, by name.
 
     Sizes are checked before anything is unpacked, so that a small file cannot fill the memory; nothing in it is
     executed (`allow_pickle=False`).
@@ -30,6 +30,8 @@ def read_arrays(path: Path, *, most_bytes: int) -> dict[str, NDArray[Any]]:
             raise ValueError(f"{path} is too large")
         for member in members:
             _check_size(packed, member)
+    if not isinstance(path, Path):
+        path.seek(0)
     with np.load(path, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}
 

@@ -156,12 +156,18 @@ class Instances:
 
 
 def sound_instances(
-    path: str | Path, start: float, end: float, settings: InstanceSettings, caches: ClipCaches | None = None
+    path: str | Path,
+    start: float,
+    end: float,
+    settings: InstanceSettings,
+    caches: ClipCaches | None = None,
+    segmenter: LearnedSegmenter | None = None,
 ) -> Instances:
     """Return the segments and features of one window, `start` to `end` in seconds, of a sound file.
 
     A long window is processed in blocks, so that memory does not grow with its length; a call across the edge of a
-    block becomes two segments. With `caches` an embedding finds again what it has computed of a block.
+    block becomes two segments. With `caches` an embedding finds again what it has computed of a block. A `segmenter`
+    is used instead of the file that the settings name.
 
     Examples
     --------
@@ -179,14 +185,18 @@ def sound_instances(
     regions: list[Region] = []
     rows = [np.empty((0, len(_sound_names(settings))))]
     for block in sound.blocks():
-        found = find_segments(block.spectrogram, settings)
+        found = find_segments(block.spectrogram, settings, segmenter)
         rows.append(_describe_sound(block, found, settings, caches))
         regions += [Region(region.top, region.left + block.left, region.mask) for region in found]
     return Instances(sound.grid, regions, np.concatenate(rows), _sound_names(settings))
 
 
-def find_segments(spectrogram: Spectrogram, settings: InstanceSettings) -> list[Region]:
-    """Return the segments of a spectrogram, by the learned segmenter if the settings have one."""
+def find_segments(
+    spectrogram: Spectrogram, settings: InstanceSettings, segmenter: LearnedSegmenter | None = None
+) -> list[Region]:
+    """Return the segments of a spectrogram, by a learned segmenter if one is given or the settings have one."""
+    if segmenter is not None:
+        return segmenter.find(spectrogram, settings.segments)
     if settings.learned_segmenter is None:
         return find_sound_segments(spectrogram, settings.segments)
     path = Path(settings.learned_segmenter)
@@ -277,6 +287,14 @@ def _part_in(block: SoundBlock, region: Region) -> Region:
     if not len(rows):
         return Region(region.top, width - 1, np.ones((1, 1), dtype=bool))
     return Region(region.top + int(rows[0]), first - block.left, mask[rows[0] : rows[-1] + 1])
+
+
+def feature_names(settings: InstanceSettings, kind: str) -> list[str]:
+    """Return the names of the columns of features; raises `BagtagError` if the embedding is not installed."""
+    if kind == "sound":
+        return _sound_names(settings)
+    names = picture_feature_names(settings.feature_set)
+    return names if settings.embedding is None else [*names, *find_embedding(settings.embedding, "picture").names]
 
 
 def _sound_names(settings: InstanceSettings) -> list[str]:

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -283,11 +283,11 @@ class Model(BaseEstimator, ABC):
             np.savez(file, allow_pickle=False, **arrays)
 
 
-def load_model(path: str | Path) -> Model:
+def load_model(path: str | Path | BinaryIO) -> Model:
     """Read a model that `Model.save` wrote, also with an earlier version; see there for an example."""
     from miml_core.models.parameters import make_model
 
-    path = Path(path)
+    path = Path(path) if isinstance(path, str | Path) else path
     try:
         arrays = read_arrays(path, most_bytes=_MOST_BYTES)
         header = json.loads(arrays.pop("__header__").tobytes())

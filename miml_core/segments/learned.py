@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,9 +174,9 @@ class LearnedSegmenter:
             np.savez_compressed(file, allow_pickle=False, header=text, **self.trees)
 
     @classmethod
-    def load(cls, path: str | Path) -> LearnedSegmenter:
+    def load(cls, path: str | Path | BinaryIO) -> LearnedSegmenter:
         """Read a segmenter that `save` wrote."""
-        path = Path(path)
+        path = Path(path) if isinstance(path, str | Path) else path
         try:
             arrays = read_arrays(path, most_bytes=_MOST_BYTES)
             header = json.loads(arrays["header"].tobytes())

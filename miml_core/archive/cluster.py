@@ -1,0 +1,175 @@
+"""Run many small tasks on Dask: on the cores of this computer, or on a cluster that exists already."""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from miml_core import __version__
+from miml_core.errors import BagtagError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_PER_WORKER = 3
+"""Tasks per core that the scheduler knows at a time: no worker waits, and a list of any length does not pile up."""
+_ATTEMPTS = 5
+_WAIT_SECONDS = 60
+_DASHBOARD = "127.0.0.1:8787"
+
+
+class LostCluster(BagtagError):
+    """The scheduler ended; what is done is stored."""
+
+
+class LostProcess(Exception):
+    """The processes that worked on a task ended, several times."""
+
+
+@contextmanager
+def connect(scheduler: str | None = None, workers: int | None = None) -> Iterator[Client]:
+    """Yield a client of Dask.
+
+    Parameters
+    ----------
+    scheduler : str, optional
+        Address of a scheduler, such as "tcp://10.0.0.1:8786". By default one process per core of this computer is
+        started, which only this process can reach (TLS with keys made for the purpose).
+    workers : int, optional
+        Number of processes on this computer.
+
+    Raises
+    ------
+    BagtagError
+        Dask is not installed, the scheduler is not reachable or has no workers, or these have another Bagtag.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise BagtagError("Dask is not installed; install it with `pip install 'bagtag[cluster]'`.") from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is done again, and is no news
+    if scheduler is not None:
+        with _client(Client, scheduler) as client:
+            _check_workers(client)
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=workers or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            security=True,
+            dashboard_address=_DASHBOARD,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def run_bounded(
+    client: Client, work: Callable[..., Result], items: Iterable[Item], *arguments: Any, key: Callable[[Item], str]
+) -> Iterator[tuple[Item, Result | Exception]]:
+    """Yield each item with the result of `work(item, *arguments)`, which is not None, or with an exception.
+
+    They come as they are ready. Only a few items per worker are taken ahead of the work: `items` may be of any length.
+
+    Raises
+    ------
+    LostCluster
+        The scheduler ended.
+    """
+    from distributed import as_completed
+
+    remaining = iter(items)
+    token = uuid.uuid4().hex[:8]  # another client may have asked for the same
+    waiting: dict[Any, tuple[Item, int]] = {}
+    ready = as_completed()
+
+    def submit(item: Item, attempt: int) -> None:
+        future = client.submit(work, item, *arguments, key=f"{key(item)}-{token}-{attempt}", pure=False)
+        waiting[future.key] = (item, attempt)
+        ready.add(future)
+
+    def fill(limit: int) -> None:
+        while len(waiting) < limit:
+            try:
+                submit(next(remaining), 0)
+            except StopIteration:
+                return
+
+    limit = _limit(client)
+    try:
+        fill(limit)
+        for number, future in enumerate(ready):
+            result = _result(future)
+            item, attempt = waiting.pop(future.key)
+            future.release()
+            if number % 100 == 99:  # workers may have joined or left
+                limit = _limit(client)
+            if result is None:
+                if attempt == _ATTEMPTS or client.status != "running":
+                    raise _lost()
+                submit(item, attempt + 1)
+                continue
+            fill(limit)
+            yield item, result
+    except (OSError, RuntimeError) as error:
+        raise _lost() from error
+
+
+def _result(future: Future) -> Any:
+    """Return the result of a task, its exception, or None if Dask forgot it, as it does when many workers die."""
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        return future.result() if future.status in ("finished", "error") else None
+    except KilledWorker as error:
+        return LostProcess(str(error))
+    except CancelledError:
+        return None
+    except Exception as error:
+        return error
+
+
+def _limit(client: Client) -> int:
+    return _PER_WORKER * max(1, sum(client.nthreads().values()))
+
+
+def _lost() -> LostCluster:
+    return LostCluster("The connection to Dask's scheduler was lost. What is done is stored: start the command again.")
+
+
+def _client(make: Any, scheduler: str) -> Client:
+    try:
+        return make(scheduler, timeout=_WAIT_SECONDS // 4)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise BagtagError(
+            f"No Dask scheduler answers at {scheduler!r}; start one with `dask scheduler`, or check the address."
+        ) from error
+
+
+def _check_workers(client: Client) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_WAIT_SECONDS)
+        versions = {str(found) for found in client.run(_version).values()}
+    except TimeoutError as error:
+        raise BagtagError("The Dask scheduler has no workers; start some with `dask worker ADDRESS`.") from error
+    except ImportError as error:
+        raise BagtagError("Bagtag is not installed where the Dask workers run; install it there.") from error
+    if versions != {__version__}:
+        raise BagtagError(
+            f"The Dask workers have Bagtag {', '.join(sorted(versions))}, but this is {__version__}; install the same."
+        )
+
+
+def _version() -> str:
+    return __version__

@@ -1,0 +1,103 @@
+"""Read the data set of an archive, without loading it whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from miml_core.archive.bundle import SUFFIX
+from miml_core.archive.results import TABLES, results_of, schema
+from miml_core.errors import BagtagError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+
+@dataclass(frozen=True)
+class ArchiveSummary:
+    """What an archive has of one model, counted in its files."""
+
+    model: str
+    files: int
+    hours: float
+    """Of sound; 0 for pictures."""
+    clips: int
+    segments: int
+    failures: list[tuple[str, str]]
+    """(file, reason)"""
+
+
+def models_of(archive: Path) -> list[str]:
+    """Return the ids of the models that were applied to an archive.
+
+    Raises
+    ------
+    BagtagError
+        The folder is no archive.
+    """
+    found = sorted(path.stem for path in (archive / "models").glob(f"*{SUFFIX}"))
+    if not found:
+        raise BagtagError(f"{str(archive)!r} has no results of a model; give a folder that `bagtag apply` wrote to.")
+    return found
+
+
+def choose_model(archive: Path, model_id: str | None = None) -> str:
+    """Return the id of the model of an archive; one of several has to be named, by the beginning of its id."""
+    known = models_of(archive)
+    matching = [one for one in known if one.startswith(model_id or "")]
+    if len(matching) != 1:
+        raise BagtagError(
+            f"{str(archive)!r} has results of the models {', '.join(known)}; choose one of them with `--model`."
+        )
+    return matching[0]
+
+
+def open_table(archive: Path, table: str, model_id: str) -> ds.Dataset:
+    """Return one table, with the columns `site` and `day`, of the tasks of a model that are complete.
+
+    Parameters
+    ----------
+    archive : Path
+    table : "segments", "clips" or "failures"
+    model_id : str
+    """
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if table not in TABLES:
+        raise BagtagError(f"There is no table {table!r}; there are {', '.join(TABLES)}.")
+    paths = [result.path(archive, table) for result in results_of(archive, model_id)]
+    if table == "failures":
+        paths = [path for path in paths if path.is_file()]
+    folders = pa.schema([("site", pa.string()), ("day", pa.string())])
+    columns = pa.schema([*schema(table), *folders])
+    if not paths:
+        return ds.dataset(columns.empty_table())
+    hive = ds.partitioning(folders, flavor="hive")
+    return ds.dataset([str(path) for path in paths], schema=columns, partitioning=hive, format="parquet")
+
+
+def read_failures(archive: Path, model_id: str) -> list[tuple[str, str]]:
+    """Return (file, reason) of all files that could not be processed, each reason once per file."""
+    rows = open_table(archive, "failures", model_id).to_table(columns=["file", "reason"]).to_pylist()
+    return sorted({(row["file"], row["reason"]) for row in rows})
+
+
+def summarise(archive: Path, model_id: str) -> ArchiveSummary:
+    """Count what an archive has of a model."""
+    files: set[str] = set()
+    seconds, clips = 0.0, 0
+    for batch in open_table(archive, "clips", model_id).to_batches(columns=["file", "start", "end"]):
+        columns: dict[str, Any] = batch.to_pydict()
+        files.update(columns["file"])
+        seconds += sum(columns["end"]) - sum(columns["start"])
+        clips += len(batch)
+    return ArchiveSummary(
+        model=model_id,
+        files=len(files),
+        hours=seconds / 3600,
+        clips=clips,
+        segments=open_table(archive, "segments", model_id).count_rows(),
+        failures=read_failures(archive, model_id),
+    )

@@ -1,0 +1,207 @@
+"""The work on one task, in any process: segments, features, predictions, and their result on disk."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miml_core.archive.bundle import ModelBundle, kept_bundle
+from miml_core.archive.plan import Stretch, Task
+from miml_core.archive.recordings import may_pass, reason_of
+from miml_core.archive.results import is_done, schema, table_of, write_result
+from miml_core.errors import BagtagError
+
+if TYPE_CHECKING:
+    from miml_core.instances import Instances
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What a task did."""
+
+    files: int
+    """Files that it completed."""
+    seconds: float
+    segments: int
+    failures: list[tuple[str, str]]
+    """(file, reason)"""
+
+
+Tables = dict[str, Any]
+"""A `pyarrow.Table` per name of a table."""
+
+
+def do_task(task: Task, archive: str, bundle_file: str) -> TaskReport:
+    """Do a task and store its result, unless that is stored already."""
+    _use_one_thread()
+    if is_done(Path(archive), task):  # by a worker that was thought to be lost
+        return TaskReport(sum(one.is_end for one in task.stretches), task.seconds, 0, [])
+    bundle = kept_bundle(Path(bundle_file))
+    parts = [do_stretch(stretch, bundle_file) for stretch in task.stretches]
+    return store_parts(task, parts, Path(archive), bundle)
+
+
+def do_stretch(stretch: Stretch, bundle_file: str) -> Tables:
+    """Return the rows of a stretch by table; a clip that cannot be processed ends it, and is a failure."""
+    _use_one_thread()
+    bundle = kept_bundle(Path(bundle_file))
+    recording, path = stretch.recording, Path(stretch.recording.path)
+    windows = _windows(stretch, bundle)
+    rows: dict[str, list[dict[str, Any]]] = {"segments": [], "clips": [], "failures": []}
+    if recording.problem:
+        rows["failures"].append(_failure(stretch, 0.0, recording.problem, recording.again))
+    done: list[tuple[float, float, Instances]] = []
+    try:
+        if windows:
+            _check_unchanged(stretch)
+        for start, end in windows:
+            done.append((start, end, bundle.instances(path, start, end)))
+    except Exception as error:
+        start = windows[len(done)][0] if windows else 0.0
+        rows["failures"].append(_failure(stretch, start, reason_of(recording.path, error), may_pass(error)))
+    try:
+        rows |= _predicted(stretch, done, bundle)
+    except Exception as error:
+        rows["failures"].append(_failure(stretch, 0.0, reason_of(recording.path, error), may_pass(error)))
+    return {name: table_of(name, found, bundle.id) for name, found in rows.items()}
+
+
+def store_parts(task: Task, parts: list[Tables], archive: Path, bundle: ModelBundle) -> TaskReport:
+    """Store the rows of all stretches of a task as its result."""
+    import pyarrow as pa
+
+    tables = {
+        name: pa.concat_tables([schema(name).empty_table(), *(part[name] for part in parts)])
+        for name in ("segments", "clips", "failures")
+    }
+    write_result(archive, task, tables, [one.name for one in bundle.classes])
+    failures = tables["failures"].select(["file", "reason"]).to_pylist()
+    return TaskReport(
+        files=sum(one.is_end for one in task.stretches),
+        seconds=task.seconds,
+        segments=len(tables["segments"]),
+        failures=[(one["file"], one["reason"]) for one in failures],
+    )
+
+
+def failed_part(stretch: Stretch, reason: str, model_id: str) -> Tables:
+    """Return the rows of a stretch that ended the process that worked on it."""
+    rows = [_failure(stretch, 0.0, reason, True)]
+    return {
+        name: table_of(name, rows if name == "failures" else [], model_id) for name in ("segments", "clips", "failures")
+    }
+
+
+def _windows(stretch: Stretch, bundle: ModelBundle) -> list[tuple[float, float]]:
+    from miml_core.media.audio import cut_windows
+
+    if stretch.recording.problem:
+        return []
+    if bundle.kind == "picture":
+        return [(0.0, 0.0)]
+    return cut_windows(stretch.recording.duration, bundle.clip_seconds)[stretch.first : stretch.last]
+
+
+def _check_unchanged(stretch: Stretch) -> None:
+    """Raise if the file is not the one of the plan any more; its result is made the next time."""
+    from miml_core.project.media.fingerprint import fingerprint
+
+    path = Path(stretch.recording.path)
+    if fingerprint(path) != (stretch.recording.size, stretch.recording.fingerprint):
+        raise BagtagError(f"{path.name} was changed meanwhile; start again.") from OSError("changed")
+
+
+def _predicted(
+    stretch: Stretch, clips: list[tuple[float, float, Instances]], bundle: ModelBundle
+) -> dict[str, list[dict[str, Any]]]:
+    segments: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    names = [*(one.name for one in bundle.classes), None]
+    file, utc_offset = stretch.recording.file, stretch.recording.utc_offset
+    tags, probabilities = _predict(bundle, [found.X for _, _, found in clips])
+    for (start, end, found), clip_tags, clip_probabilities in zip(clips, tags, probabilities):
+        clip = {"clip_start": start, "clip_end": end}
+        boxes = _boxes(found)
+        best, second = _best_two(clip_probabilities)
+        for k, (left, right, low, high) in enumerate(boxes.tolist()):
+            row = {"file": file, "start": left, "end": right, "low": low, "high": high, **clip}
+            row |= {"class": names[best[k]], "probability": clip_probabilities[k, best[k]]}
+            if second is not None:
+                row |= {"second": names[second[k]], "second_probability": clip_probabilities[k, second[k]]}
+            segments.append({**row, "time": _time(stretch, left)})
+        rows.append(
+            {
+                "file": file,
+                "start": start,
+                "end": end,
+                "tags": clip_tags,
+                "segments": len(boxes),
+                "time": _time(stretch, start),
+                "utc_offset": utc_offset,
+            }
+        )
+    return {"segments": segments, "clips": rows}
+
+
+def _predict(
+    bundle: ModelBundle, blocks: list[NDArray[np.float64]]
+) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
+    """Return for each clip its (C,) tag probabilities, which are 0 without segments, and those of its segments."""
+    from miml_core.bags import BagSet
+
+    n_classes = len(bundle.classes)
+    tags = [np.zeros(n_classes, dtype=np.float32) for _ in blocks]
+    free = [np.empty((0, n_classes), dtype=np.float32) for _ in blocks]
+    filled = [k for k, X in enumerate(blocks) if len(X)]
+    if not filled:
+        return tags, free
+    offsets = np.cumsum([0, *(len(blocks[k]) for k in filled)])
+    X = np.concatenate([blocks[k] for k in filled]).astype(np.float32)  # as a project stores them
+    bags = BagSet(X, offsets, np.zeros((len(filled), n_classes), np.int8), bundle.model.classes_)
+    tag_probabilities = bundle.model.predict_tags(bags).astype(np.float32)
+    probabilities = bundle.model.predict_proba(bags.X).astype(np.float32)
+    for place, k in enumerate(filled):
+        tags[k] = tag_probabilities[place]
+        free[k] = probabilities[offsets[place] : offsets[place + 1]]
+    return tags, free
+
+
+def _best_two(probabilities: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    return order[:, 0], order[:, 1] if order.shape[1] > 1 else None
+
+
+def _boxes(found: Instances) -> NDArray[np.float64]:
+    """Return (n, 4): left, right, low and high of each segment, in real units."""
+    edges = np.array([region.box for region in found.regions], dtype=float).reshape(-1, 4)
+    top, left, bottom, right = edges.T
+    y = np.sort(np.column_stack([found.grid.y_at(top), found.grid.y_at(bottom)]), axis=1)
+    return np.column_stack([found.grid.x_at(left), found.grid.x_at(right), y])
+
+
+def _time(stretch: Stretch, seconds: float) -> datetime | None:
+    """Return the time at which something in a recording was; a picture's time is that of all its segments."""
+    recording = stretch.recording
+    if not recording.recorded_at:
+        return None
+    return datetime.fromisoformat(recording.recorded_at) + timedelta(seconds=seconds if recording.duration else 0.0)
+
+
+def _failure(stretch: Stretch, start: float, reason: str, again: bool) -> dict[str, Any]:
+    return {"file": stretch.recording.file, "start": start, "end": None, "reason": reason, "again": again}
+
+
+@cache
+def _use_one_thread() -> None:
+    """Compute in one thread from now on: there is one process per core."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ["BAGTAG_THREADS"] = "1"
+    threadpool_limits(1)

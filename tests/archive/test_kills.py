@@ -1,0 +1,165 @@
+"""Exactly once: workers, scheduler and the command itself are killed, and the data set is the same in the end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+pytest.importorskip("distributed", reason="needs Dask (pip install -r requirements-cluster.txt)")
+
+from distributed import Client, LocalCluster
+
+from miml_core.archive import run
+from miml_core.archive.bundle import read_bundle
+from miml_core.archive.cluster import LostCluster, run_bounded
+from miml_core.archive.reading import summarise
+from miml_core.archive.run import ApplyOptions, apply_model
+from tests.archive.conftest import N_PER_SITE
+from tests.archive.dying_workers import MOMENTS, DyingWorkers, end_process
+from tests.archive.test_apply import content
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
+
+TASK_SECONDS = 10.0
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a scheduler with two workers, which are started again when they die."""
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
+        scheduler_kwargs={"allowed_failures": 1},
+    ) as found:
+        yield found.scheduler_address
+
+
+@pytest.fixture(scope="module")
+def expected(bundle_file, survey, tmp_path_factory, cluster) -> dict[str, bytes]:
+    """The data set of a run without interruptions."""
+    archive = tmp_path_factory.mktemp("expected") / "archive"
+    apply_model(bundle_file, [survey], archive, options(cluster))
+    return content(archive)
+
+
+def options(address: str) -> ApplyOptions:
+    return ApplyOptions(scheduler=address, task_seconds=TASK_SECONDS)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.005)
+
+
+def test_killed_workers(bundle_file, survey, tmp_path, cluster, expected):
+    moments = tmp_path / "moments"
+    moments.mkdir()
+    with Client(cluster) as client:
+        client.register_plugin(DyingWorkers(moments))
+        try:
+            done = apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
+        finally:
+            client.unregister_worker_plugin(DyingWorkers.name)
+            client.restart()
+    assert sorted(path.name for path in moments.iterdir()) == sorted(MOMENTS)
+    assert content(tmp_path / "archive") == expected and len(done.failures) == 1
+
+
+def test_killed_command(bundle_file, survey, tmp_path, cluster, expected):
+    archive = tmp_path / "archive"
+    code = (
+        "import sys; from pathlib import Path; from miml_core.archive.run import ApplyOptions, apply_model\n"
+        "if __name__ == '__main__':\n"
+        f"    apply_model(Path(sys.argv[1]), [Path(sys.argv[2])], Path(sys.argv[3]),"
+        f" ApplyOptions(workers=1, task_seconds={TASK_SECONDS}))"
+    )
+    script = tmp_path / "command.py"
+    script.write_text(code)
+    command = [sys.executable, str(script), str(bundle_file), str(survey), str(archive)]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    try:
+        wait_for(lambda: len(list(archive.glob("clips/*/*/*.parquet"))) >= 2)
+        family = psutil.Process(process.pid).children(recursive=True)
+    finally:
+        process.send_signal(signal.SIGKILL)  # with it ends the scheduler, which is in this process
+        process.wait()
+    wait_for(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in family))
+    partial = content(archive)
+    assert len(partial) < len(expected)
+    done = apply_model(bundle_file, [survey], archive, options(cluster))
+    assert content(archive) == expected and done.done_before > 0
+    assert not list(archive.rglob(".writing-*"))
+
+
+def test_killed_scheduler(bundle_file, survey, tmp_path, cluster, expected):
+    archive, file = tmp_path / "archive", tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--host", "127.0.0.1"]
+    scheduler = subprocess.Popen([*dask, "--no-dashboard", "--scheduler-file", str(file)], stderr=subprocess.DEVNULL)
+    worker = None
+    try:
+        wait_for(lambda: file.exists() and file.read_text().endswith("}"))
+        start = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--no-nanny"]
+        worker = subprocess.Popen(
+            [*start, "--nthreads", "1", "--no-dashboard", "--death-timeout", "5"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stderr=subprocess.DEVNULL,
+        )
+        address = json.loads(file.read_text())["address"]
+
+        def kill_scheduler(now: run.ApplyProgress) -> None:
+            if now.segments:
+                scheduler.kill()
+
+        with pytest.raises(LostCluster, match="start the command again"):
+            apply_model(bundle_file, [survey], archive, options(address), kill_scheduler)
+    finally:
+        for process in filter(None, (scheduler, worker)):
+            process.kill()
+            process.wait()
+    assert len(content(archive)) < len(expected)
+    apply_model(bundle_file, [survey], archive, options(cluster))
+    assert content(archive) == expected
+
+
+def test_a_file_that_ends_its_process(bundle_file, survey, tmp_path, cluster, expected, monkeypatch):
+    monkeypatch.setattr(run, "do_task", end_process)
+    monkeypatch.setattr(run, "do_stretch", end_process)
+    done = apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
+    found = summarise(tmp_path / "archive", read_bundle(bundle_file).id)
+    killing = [reason for file, reason in found.failures if file == "survey/marsh/20240503_020000.wav"]
+    assert len(killing) == 1 and "ended the process" in killing[0]
+    assert found.files == 2 * N_PER_SITE - 1 and done.files == done.of_files
+    monkeypatch.undo()
+    apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
+    assert content(tmp_path / "archive") == expected
+
+
+def test_few_tasks_are_known_to_the_scheduler_at_a_time(cluster):
+    taken = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(200):
+            taken.append(number)
+            yield number
+
+    with Client(cluster) as client:
+        most = 0
+        for count, (number, result) in enumerate(run_bounded(client, abs, numbers(), key=lambda one: f"abs-{one}")):
+            assert number == result
+            most = max(most, len(taken) - count)
+    assert len(taken) == 200 and most <= 2 * 3 + 1
