@@ -41,6 +41,7 @@ COMMANDS = {
     "export": "write segments with their labels to a file",
     "export-model": "write the trained model to one file, to apply it elsewhere",
     "apply": "apply an exported model to folders of recordings or pictures",
+    "sample": "draw detections of an archive at random to review them, and show what the answers say of all",
     "check": "find and repair damage, missing files and leftovers",
     "backup": "write a copy of a project's tags, labels and segments",
     "restore": "replace a project's database by a backup",

@@ -126,7 +126,7 @@ def _progress(args: argparse.Namespace) -> RichProgress:
 
 
 @contextmanager
-def progress_bar(args: argparse.Namespace, title: str, total: int) -> Iterator[Callable[[str], None]]:
+def progress_bar(args: argparse.Namespace, title: str, total: int | None) -> Iterator[Callable[[str], None]]:
     """Show the progress of work that the command does itself; call what it yields after each of `total` steps."""
     with _progress(args) as bar:
         task = bar.add_task(title, total=total)

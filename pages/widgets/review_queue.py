@@ -15,6 +15,7 @@ ORDERS: dict[QueueOrder, str] = {
     "newest": "Newest",
     "class": "By species",
     "random": "Random sample",
+    "archive": "Archive sample",
 }
 _EXPLAINED = {
     "least_sure": "Segments the model is least sure of: correcting these improves it most quickly.",
@@ -25,13 +26,14 @@ _EXPLAINED = {
     "newest": "The segments found last.",
     "class": "All segments predicted as one class, the least certain first.",
     "random": "Segments drawn at random: checking these gives an unbiased accuracy.",
+    "archive": "Detections drawn from an archive: checking these gives the precision there, and corrected counts.",
 }
 
 
 def choose_order(project: Project) -> tuple[QueueOrder, int | None]:
     """Show the row of choices; returns the order and, by species, the class."""
     sizes = project.review.sizes()
-    orders = [one for one in ORDERS if one != "informative" or one in sizes]
+    orders = [one for one in ORDERS if one not in ("informative", "archive") or one in sizes]
     if st.session_state.get("review.order") not in orders:
         st.session_state.pop("review.order", None)
     titles = ORDERS if project.kind == "sound" else {**ORDERS, "class": "By class"}

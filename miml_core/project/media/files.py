@@ -93,7 +93,7 @@ def read_file(
         medium,
         [
             {
-                "name": path.name if len(windows) == 1 else f"{path.name} {_clock(start)}-{_clock(end)}",
+                "name": path.name if len(windows) == 1 else f"{path.name} {clock_text(start)}-{clock_text(end)}",
                 "start": start,
                 "end": end,
                 "recorded_at": (sound.recorded_at + timedelta(seconds=start)).isoformat(),
@@ -296,6 +296,6 @@ def _check_name(folder: Path, path: Path) -> None:
         raise BagtagError(f"The name of {printable(path)!r} is not valid text (UTF-8); rename the {what} to add it.")
 
 
-def _clock(seconds: float) -> str:
+def clock_text(seconds: float) -> str:
     minutes, rest = divmod(seconds, 60)
     return f"{int(minutes):02d}:{rest:02.0f}" if rest == round(rest) else f"{int(minutes):02d}:{rest:06.3f}"

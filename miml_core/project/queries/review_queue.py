@@ -17,7 +17,14 @@ from miml_core.project.queries import prediction_blocks
 from miml_core.project.review_records import ReviewItem, SampleAccuracy
 from miml_core.review.accuracy import wilson_interval
 
+ARCHIVE_SAMPLE = "archive_sample"
+"""Name of the preference with the detections that were drawn from an archive; its `segments` are a review order."""
+
 _OPEN = text("NOT reviewed")
+_DRAWN = text(
+    "segment_id IN (SELECT value FROM json_each("
+    f"(SELECT value FROM meta WHERE key = 'preference.{ARCHIVE_SAMPLE}'), '$.segments'))"
+)
 _INFORMATIVE = text("informative IS NOT NULL")
 _CONTRADICTING = table.c.contradiction > 0
 BY_THRESHOLD_ONLY = text(f"checked_by = '{BY_THRESHOLD}'")
@@ -61,14 +68,18 @@ def next_page(
 def sizes(connection: Connection) -> dict[str, int]:
     """Return the number of segments in each review order.
 
-    "informative" is among them only if the current run's model computes that.
+    "informative" is among them only if the current run's model computes that, "archive" only if a sample was drawn.
     """
     unseen = _count(connection)
     waiting = unseen - _count_accepted(connection)
     telling = {}
     if _has_informative(connection):
         telling = {"informative": _count(connection, _INFORMATIVE) - _count_accepted(connection, _INFORMATIVE)}
+    drawn = {}
+    if settings.get(connection, f"preference.{ARCHIVE_SAMPLE}") is not None:
+        drawn = {"archive": _count(connection, _DRAWN)}
     return {
+        **drawn,
         "least_sure": waiting,
         **telling,
         "contradicts": _count(connection, _CONTRADICTING) - _count_accepted(connection, _CONTRADICTING),
@@ -132,6 +143,8 @@ def _ordered(order: str, class_id: int | None) -> Select[Any]:
         return _items(table.c.segment_id).order_by(table.c.segment_id.desc())
     if order == "random":  # with those accepted by a threshold: without these the sample would be biased
         return _items(table.c.shuffle, accepted=True).order_by(table.c.shuffle)
+    if order == "archive":
+        return _items(table.c.shuffle, accepted=True).where(_DRAWN).order_by(table.c.shuffle)
     if order == "class":
         if class_id is None:
             raise BagtagError("Choose the class to review.")

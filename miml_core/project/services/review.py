@@ -17,7 +17,7 @@ from miml_core.project.review_records import (
 )
 from miml_core.project.services.service import Service
 
-QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random"]
+QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random", "archive"]
 
 
 class Review(Service):
@@ -36,7 +36,8 @@ class Review(Service):
         "least_sure": smallest margin first; "informative": the label would teach the model most, nothing unless the
         current run's model computes that; "contradicts": the model, not knowing the tags, is surest of a class the
         bag is tagged as not having; "newest": detected last first; "class" with `class_id`: predicted as that class,
-        most doubtful first; "random": the sample for the accuracy, in a random order that stays the same.
+        most doubtful first; "random": the sample for the accuracy, in a random order that stays the same; "archive":
+        the detections that were drawn from an archive, in such an order.
         """
         with self._store.read() as connection:
             return review_queue.next_segments(connection, order, class_id=class_id, limit=limit, exclude=exclude)
