@@ -15,6 +15,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(every)} (default: all)")
     parser.add_argument("--seconds", type=float, help="of load: how long the annotators work (default: 120)")
     parser.add_argument("--watch", action="store_true", help="of load: the annotators' screens ask for news as well")
+    parser.add_argument("--tasks", type=int, help="of archive: how many empty tasks (default: 100 000)")
     args = parser.parse_args()
     unknown = set(args.names) - set(every)
     if unknown:
@@ -24,6 +25,8 @@ def main() -> None:
         options: dict[str, Any] = {}
         if name == "load":
             options = {"watch": args.watch} | ({"seconds": args.seconds} if args.seconds else {})
+        if name == "archive" and args.tasks:
+            options = {"tasks": args.tasks}
         importlib.import_module(f"benchmarks.bench_{name}").run(**options)
 
 
