@@ -37,6 +37,7 @@ LONGEST = (
     "tests/browser/",
     "tests/demo/test_make_demo.py",
     "tests/models/test_sim.py",
+    "tests/archive/test_kills.py",
     "tests/project/test_crash.py",
     "tests/project/test_job_recovery.py",
     "tests/project/test_embedding_choice.py",
