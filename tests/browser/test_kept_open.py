@@ -21,7 +21,7 @@ from miml_core.project.jobs import launch
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
 from tests.browser.projects import sound_project
-from tests.browser.test_pages import go, open_in
+from tests.browser.test_pages import LONG_TRAINING, go, open_in
 
 pytestmark = pytest.mark.browser
 
@@ -109,6 +109,11 @@ def disturb(page: Any, project: Project) -> None:
         project.edits.tag(project.bags.ids()[0], project.edits.add_class(name).id)
         project.edits.set_note(project.bags.ids()[-1], name)
     strip.wait_for(state="detached")
+    wait_for_polls(page)
+
+
+def wait_for_polls(page: Any) -> None:
+    """Wait until every part of the page that polls has run once more."""
     polls: Polls = page.polls
     polls.restart()
     until = time.monotonic() + 60
@@ -141,6 +146,24 @@ def test_a_select_box_stays_open(page, project, where, label):
     options.first.wait_for()
     page.evaluate("window.held = document.querySelector('[role=option]')")
     disturb(page, project)
+    assert page.evaluate("window.held.isConnected"), "the list was closed, or closed and opened again"
+    page.keyboard.press("Escape")
+
+
+def test_a_select_box_stays_open_while_a_real_worker_trains_and_is_cancelled(page, project):
+    """The other tests stand in for the worker, so that each step is seen; here it is a process of its own."""
+    go(page, "Train")
+    combobox(page, "Model").click()
+    page.get_by_role("option").first.wait_for()
+    page.evaluate("window.held = document.querySelector('[role=option]')")
+    job = project.jobs.start("train", LONG_TRAINING)
+    strip = page.locator(f".st-key-job-{job.id}")
+    strip.wait_for()
+    strip.get_by_text(re.compile(r"[1-9]\d* of \d+")).wait_for()
+    project.jobs.cancel(job.id)
+    strip.wait_for(state="detached")
+    wait_for_polls(page)
+    assert project.jobs.get(job.id).state == "cancelled"
     assert page.evaluate("window.held.isConnected"), "the list was closed, or closed and opened again"
     page.keyboard.press("Escape")
 
