@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from miml_core import installation
 from miml_core.archive import results
 from miml_core.archive.bundle import SUFFIX, ModelBundle, kept_bundle, read_bundle
 from miml_core.archive.cluster import LostProcess, connect, run_bounded
@@ -125,6 +126,8 @@ def apply_model(
         now.of_files = len(found)
         kept = _keep_bundle(archive, bundle_file, bundle)
         write_file(archive / "folders.json", json.dumps(_folders(archive, folders)).encode())
+        for folder in named_folders(folders).values():
+            installation.allow_folder(archive, folder, "media")
         with _Cluster(options, now) as cluster:
             headers = _headers(cluster, archive, found, bundle.kind, now, report)
             tasks = list(

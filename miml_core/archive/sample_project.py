@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import func, select
 
+from miml_core import installation
 from miml_core.archive.bundle import ModelBundle, read_bundle
 from miml_core.archive.reading import choose_model, open_table
 from miml_core.archive.run import model_file
@@ -171,10 +172,13 @@ def _draw(
 
 
 def _roots(archive: Path, recordings: Path | None) -> dict[str, Path]:
+    """Return the folders of the recordings: those that were given here, because the archive may be somebody else's."""
     try:
         roots = {name: Path(path) for name, path in json.loads((archive / "folders.json").read_text()).items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise BagtagError(f"{str(archive / 'folders.json')!r} cannot be read; apply the model again.") from error
+    given = installation.allowed_folders(archive, "media")
+    roots = {name: folder for name, folder in roots.items() if folder in given}
     return roots if recordings is None else {**roots, recordings.absolute().name: recordings.absolute()}
 
 

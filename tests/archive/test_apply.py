@@ -248,3 +248,59 @@ def test_the_clips_file_names_classes_and_files(bundle_file, applied):
     assert about["classes"] == ["Low", "Middle", "High"] and all(
         file.startswith("survey/") for file, _ in about["files"]
     )
+
+
+def test_the_command_prints_counts_and_failures(bundle_file, survey, applied, capsys):
+    from miml_core.__main__ import main
+
+    archive, done = applied
+    words = ["apply", str(bundle_file), str(survey), "--out", str(archive)]
+    assert main([*words, "--json"]) == 3
+    outcome = json.loads(capsys.readouterr().out)
+    assert outcome["segments"] == done.segments and [one["item"] for one in outcome["failures"]] == [
+        "survey/marsh/20240501_230000.wav"
+    ]
+    assert main(words) == 3
+    printed = capsys.readouterr()
+    assert f"segments in {N_FILES} files (0.03 hours)" in printed.out and "could not be read as sound" in printed.err
+    assert main([*words, "--site-pattern", "(", "--json"]) == 1
+    assert "is no regular expression" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_pictures_are_applied_too(tmp_path):
+    from PIL import Image
+
+    from miml_core import BagSet
+    from miml_core.archive.bundle import BundleClass, write_bundle
+    from miml_core.instances import InstanceSettings, picture_instances
+    from miml_core.models import MODELS
+
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for k in range(6):
+        pixels = rng.integers(0, 40, (60, 80, 3), dtype=np.uint8)
+        pixels[:, 40:] += np.array([200, 20, 20] if k % 2 else [20, 20, 200], dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"2024050{1 + k // 3}_12000{k}.png")
+    settings = InstanceSettings()
+    found = [picture_instances(path, settings).X for path in sorted(folder.iterdir())]
+    tags = [[1, -1] if k % 2 else [-1, 1] for k in range(6)]
+    bags = BagSet(np.concatenate(found), np.cumsum([0, *map(len, found)]), tags, ["red", "blue"])
+    MODELS["ored-lr"](alpha=0.01, background=True, leak=0.01).fit(bags).save(tmp_path / "model.npz")
+    model_id = write_bundle(
+        tmp_path / "model.bagtag",
+        kind="picture",
+        classes=[BundleClass("red"), BundleClass("blue")],
+        settings=settings,
+        clip_seconds=0.0,
+        model_file=(tmp_path / "model.npz").read_bytes(),
+        segmenter_file=None,
+        provenance={},
+    )
+    done = apply_model(tmp_path / "model.bagtag", [folder], tmp_path / "archive")
+    clips = open_table(tmp_path / "archive", "clips", model_id).to_table().to_pylist()
+    assert done.files == len(clips) == 6 and {row["day"] for row in clips} == {"2024-05-01", "2024-05-02"}
+    segments = open_table(tmp_path / "archive", "segments", model_id).to_table().to_pylist()
+    assert len(segments) == sum(len(X) for X in found) and max(row["end"] for row in segments) == 80
+    assert {row["time"].isoformat() for row in segments} == {row["time"].isoformat() for row in clips}
+    assert {row["class"] for row in segments} >= {"red", "blue"}

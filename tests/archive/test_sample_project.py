@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from miml_core import installation
 from miml_core.__main__ import main
 from miml_core.archive.bundle import read_bundle
 from miml_core.archive.plan import plan_tasks
@@ -33,6 +34,7 @@ def archive(bundle_file: Path, survey: Path, tmp_path_factory: pytest.TempPathFa
     kept.parent.mkdir(parents=True)
     shutil.copy(bundle_file, kept)
     (folder / "folders.json").write_text(json.dumps({"survey": str(survey)}))
+    installation.allow_folder(folder, survey, "media")
     headers = read_headers(find_recordings([survey], "sound"), "sound")
     tasks = plan_tasks(
         headers, model_id=bundle.id, clip_seconds=bundle.clip_seconds, task_seconds=20.0, sites=SitePattern()
@@ -128,6 +130,14 @@ def test_recordings_that_changed_or_are_gone(archive, survey, tmp_path):
     assert 0 < found.detections < 3 * PER_CLASS
     with Project.open(tmp_path / "check") as project:
         assert project.review.sizes()["archive"] == found.detections
+
+
+def test_an_archive_from_elsewhere_opens_no_folder_of_this_computer(archive, survey, tmp_path):
+    shutil.copytree(archive, tmp_path / "archive")
+    with pytest.raises(BagtagError, match=r"It is not known where .* is; give its folder with `--recordings`"):
+        draw_into_project(tmp_path / "archive", tmp_path / "check", 3)
+    shutil.rmtree(tmp_path / "check")
+    assert draw_into_project(tmp_path / "archive", tmp_path / "check", 3, recordings=survey).detections >= 9
 
 
 def test_projects_and_folders_that_cannot_take_a_sample(archive, tmp_path):
