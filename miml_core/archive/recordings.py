@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from miml_core.atomic_files import atomic_writer
 from miml_core.errors import BagtagError, printable
@@ -22,6 +23,8 @@ UNKNOWN = "unknown"
 """The day, or the site, of a file without one."""
 
 _CACHE = ".files.parquet"
+_LONGEST_SITE = 200
+"""Characters, with those escaped that a folder's name cannot have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +208,13 @@ class SitePattern:
                 raise BagtagError(f"The site pattern {pattern!r} needs a group, such as (?P<site>[^_]+).")
 
     def of(self, recording: RecordingFile) -> str:
-        """Return the site of a file."""
+        """Return the site of a file, cut to what file systems allow as the name of a folder."""
+        site = self._whole(recording)
+        while len(quote(site)) > _LONGEST_SITE:
+            site = site[:-1]
+        return site
+
+    def _whole(self, recording: RecordingFile) -> str:
         if self._pattern is not None:
             match = self._pattern.search(recording.file)
             named = "site" in self._pattern.groupindex

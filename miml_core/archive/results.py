@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 TABLES = ("segments", "clips", "failures")
 _DONE = "clips"
-_LONGEST_NAME = 200
 _TEMPORARY = ".writing-*"
 
 
@@ -172,7 +171,5 @@ def table_of(name: str, rows: list[dict[str, Any]], model_id: str) -> pa.Table:
 
 
 def _quoted(text: str) -> str:
-    """Return text as the name of a folder, cut to what file systems allow."""
-    while len(quote(text, safe=" ")) > _LONGEST_NAME:
-        text = text[:-1]
+    """Return text as the name of a folder."""
     return quote(text, safe=" ").replace(".", "%2E")

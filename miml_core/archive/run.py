@@ -125,9 +125,6 @@ def apply_model(
         found = find_recordings(folders, bundle.kind)
         now.of_files = len(found)
         kept = _keep_bundle(archive, bundle_file, bundle)
-        write_file(archive / "folders.json", json.dumps(_folders(archive, folders)).encode())
-        for folder in named_folders(folders).values():
-            installation.allow_folder(archive, folder, "media")
         with _Cluster(options, now) as cluster:
             headers = _headers(cluster, archive, found, bundle.kind, now, report)
             tasks = list(
@@ -140,6 +137,9 @@ def apply_model(
                 )
             )
             _remove_outdated(archive, bundle.id, tasks, options.remove_missing, set(named_folders(folders)))
+            write_file(archive / "folders.json", json.dumps(_folders(archive, folders)).encode())
+            for folder in named_folders(folders).values():
+                installation.allow_folder(archive, folder, "media")
             _work(cluster, archive, kept, tasks, now, report)
     now.stage = "done"
     report(now)

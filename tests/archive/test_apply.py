@@ -235,6 +235,19 @@ def test_a_recording_that_ends_early_keeps_what_was_read(bundle_file, tmp_path):
     assert found.files == 2 and found.segments > 6
 
 
+@pytest.mark.parametrize("site", ["Côte d'Or 50%", "a.b..", "=x=", "山" * 100])
+def test_sites_of_any_name(bundle_file, survey, tmp_path, site):
+    for k in range(2):
+        folder = tmp_path / "survey" / site[:80]
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(survey / "hill" / f"2024050{1 + k}_0{k}0000.wav", folder)
+    done = apply(bundle_file, tmp_path / "survey", tmp_path / "archive")
+    clips = open_table(tmp_path / "archive", "clips", read_bundle(bundle_file).id).to_table().to_pylist()
+    (found,) = {row["site"] for row in clips}
+    assert site.startswith(found) and len(clips) == 4 and done.segments
+    assert not apply(bundle_file, tmp_path / "survey", tmp_path / "archive").segments
+
+
 def test_an_archive_is_not_put_into_a_folder_of_something_else(bundle_file, survey, tmp_path):
     (tmp_path / "letters.txt").write_text("dear")
     with pytest.raises(BagtagError, match="has files of something else"):
