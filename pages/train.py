@@ -1,10 +1,11 @@
-"""Train: choose a model, see what it will learn from, watch it, compare runs."""
+"""Train: choose a model, see what it will learn from, watch it, compare runs, see how far to trust the predictions."""
 
 import streamlit as st
 
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import hint
+from pages.widgets.training.reliability import trust_in_predictions
 from pages.widgets.training.runs import training_runs
 from pages.widgets.training.train_form import learning_from, train_form
 
@@ -25,3 +26,4 @@ with show_errors():
     with result, show_errors():
         st.subheader("Runs")
         training_runs(project)
+    trust_in_predictions(project)

@@ -213,4 +213,5 @@ def _predict(project: Project) -> None:
             )
         ).inserted_primary_key[0]
         project_settings.put(connection, "current_run", run)
+        project_settings.put(connection, "summarised_run", run)
     project.runs.write_predictions(run, index, sure, free)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from miml_core.project.queries import above, predictions, review_queue, tag_reasons, wall
+from miml_core.project.queries import above, checked_predictions, predictions, review_queue, tag_reasons, wall
+from miml_core.project.queries.checked_predictions import CheckedPredictions
 from miml_core.project.queries.wall import WallQuery
 from miml_core.project.review_records import (
     ReviewItem,
@@ -16,6 +17,7 @@ from miml_core.project.review_records import (
     WallItem,
 )
 from miml_core.project.services.service import Service
+from miml_core.review.threshold import OpenPredictions
 
 QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random", "archive"]
 
@@ -71,6 +73,19 @@ class Review(Service):
         """
         with self._store.read() as connection:
             return review_queue.checked_accuracy(connection)
+
+    def checked_predictions(self) -> CheckedPredictions:
+        """Return predictions and what people who saw the segments said: what tells how reliable the current run is.
+
+        Those of the random sample if they are enough, otherwise all; those of earlier runs only if there are too few.
+        """
+        with self._store.read() as connection:
+            return checked_predictions.checked_predictions(connection)
+
+    def open_predictions(self, class_id: int | None = None) -> OpenPredictions:
+        """Return how many predictions (of one class) nobody has labelled, by their probability."""
+        with self._store.read() as connection:
+            return checked_predictions.open_predictions(connection, class_id)
 
     def above(self, threshold: float) -> dict[int, int]:
         """Return {class id or `BACKGROUND`: number of segments} that `edits.accept_above(threshold)` would accept."""

@@ -1,0 +1,149 @@
+"""Accept all predictions above a threshold: how many there are, how many are expected to be wrong, then one edit."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.project import Project
+from miml_core.project.queries.checked_predictions import CheckedPredictions
+from miml_core.review.threshold import FEWEST_CHECKED, ThresholdOutlook, outlook
+from pages.widgets.confirmation import ask, pending_question, settle
+from pages.widgets.errors import attempt
+from pages.widgets.text import class_names, count, percent, plain, thousands
+
+_THRESHOLD = "train.threshold"
+_CLASS = "train.threshold.class"
+_ASKED = "accept_above"
+_DONE = "train.accepted"
+_DEFAULT = 0.9
+
+
+def chosen_threshold() -> float:
+    """Return the probability that the slider stands at."""
+    return round(float(st.session_state.get(_THRESHOLD, _DEFAULT)), 2)
+
+
+def accept_above(project: Project, checked: CheckedPredictions) -> None:
+    """Draw the slider, what it would mean, and the button that asks before it accepts."""
+    names = class_names(project.classes.list())
+    class_id = st.selectbox(
+        "Predictions of",
+        [None, *sorted(names, key=lambda one: names[one].casefold())],
+        format_func=lambda one: "all classes" if one is None else names[one],
+        key=_CLASS,
+    )
+    st.slider("with a probability of at least", 0.5, 1.0, _DEFAULT, 0.01, key=_THRESHOLD)
+    expected = _outlook(project, checked, class_id)
+    st.markdown(f"**{_sentence(expected)}**")
+    st.caption(_evidence(expected, len(checked)))
+    _button(project, expected, class_id)
+    _undo(project)
+
+
+def _outlook(project: Project, checked: CheckedPredictions, class_id: int | None) -> ThresholdOutlook:
+    """Return what to expect; of one class, if people checked enough predictions of just that class."""
+    open_ = project.review.open_predictions(class_id)
+    probability, right = checked.probability, checked.right
+    of_class = checked.predicted == class_id
+    if class_id is not None and of_class.sum() >= FEWEST_CHECKED:
+        probability, right = probability[of_class], right[of_class]
+    return outlook(chosen_threshold(), open_, probability, right)
+
+
+def _sentence(expected: ThresholdOutlook) -> str:
+    start = f"At {expected.threshold:.2f}: {count(expected.n, 'segment')}"
+    if expected.share_right is None:
+        return start
+    return f"{start}, about {percent(expected.share_right)} right, {_errors(expected)}"
+
+
+def _errors(expected: ThresholdOutlook) -> str:
+    n = round(expected.n_errors)
+    return "hardly any error expected" if n == 0 else f"about {count(n, 'error')}"
+
+
+def _evidence(expected: ThresholdOutlook, n_checked: int) -> str:
+    if n_checked < FEWEST_CHECKED:
+        return (
+            f"By the model's own probabilities: only {count(n_checked, 'segment')} checked so far. Check "
+            f"{FEWEST_CHECKED} or more, best in the order *Random sample* of Review, to see how often they are right."
+        )
+    found = expected.checked
+    if not found.n:
+        return "No checked segment has such a probability; the expectation is the model's own."
+    return (
+        f"Of {count(found.n, 'checked segment')} of such a probability {percent(found.value or 0.0)} were right "
+        f"(95 % interval {percent(found.low)} to {percent(found.high)})."
+    )
+
+
+def _button(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
+    subject = (expected.threshold, class_id, expected.n)
+    question = pending_question(_ASKED, project, subject)
+    with st.container(key="accept-above", gap="small"):
+        if question is None:
+            st.button(
+                "Accept all of these …",
+                key="train.accept",
+                icon=":material/done_all:",
+                disabled=not expected.n,
+                help="They are marked as accepted by threshold, and never count as checked by eye.",
+                on_click=_ask,
+                args=(project, expected, class_id),
+            )
+            return
+        st.warning(question, icon=":material/done_all:")
+        with st.container(horizontal=True, gap="small"):
+            # The key names what is accepted: a click is always meant for the number beside the button.
+            st.button(
+                f"Accept {thousands(expected.n)}",
+                key=f"train.accept.{hash(subject)}",
+                type="primary",
+                on_click=attempt,
+                args=(_accept, project, expected, class_id),
+            )
+            st.button("Cancel", key="train.accept.cancel", type="tertiary", on_click=settle, args=(_ASKED,))
+
+
+def _ask(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
+    st.session_state.pop(_DONE, None)
+    question = (
+        f"Accept {count(expected.n, 'prediction')} without looking at them? Expect {_errors(expected)}. "
+        "They get their labels in exports, marked as accepted by threshold. You can undo this."
+    )
+    ask(_ASKED, project, (expected.threshold, class_id, expected.n), question)
+
+
+def _accept(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
+    settle(_ASKED)
+    above = project.review.above(expected.threshold)
+    n = sum(above.values()) if class_id is None else above.get(class_id, 0)
+    if n != expected.n:
+        raise BagtagError(
+            f"The predictions have changed: there are {n} of at least {expected.threshold:.2f} now, not {expected.n}. "
+            "Nothing was accepted; look at the new numbers."
+        )
+    st.session_state[_DONE] = project.edits.accept_above(expected.threshold, class_id)
+
+
+def _undo(project: Project) -> None:
+    """Offer to take it back until the next question."""
+    result = st.session_state.get(_DONE)
+    if result is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/check_circle: {plain(f'You {result.sentence}.')}", width="content")
+        st.button(
+            "Undo",
+            key="train.accept.undo",
+            icon=":material/undo:",
+            type="tertiary",
+            on_click=attempt,
+            args=(_take_back, project, result.history_id),
+        )
+
+
+def _take_back(project: Project, entry: int) -> None:
+    st.session_state.pop(_DONE, None)
+    project.edits.undo_entry(entry)

@@ -1,0 +1,111 @@
+"""How far predictions can be trusted, on the Train page; accepting those above a threshold, with a question first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from miml_core.project import Project
+from tests.pages.conftest import press, texts
+
+
+def ids_by_probability(project: Project) -> list[int]:
+    """Return all segments, the surest prediction first."""
+    found = [one for bag in project.bags.ids() for one in project.segments.list(bag)]
+    return [one.id for one in sorted(found, key=lambda one: -one.prediction.probability)]
+
+
+def n_above(project: Project, threshold: float) -> int:
+    return sum(project.review.above(threshold).values())
+
+
+def n_labelled(project: Project) -> int:
+    return sum(one.label is not None for bag in project.bags.ids() for one in project.segments.list(bag))
+
+
+def test_without_checks_the_model_speaks_for_itself(project, show):
+    app = show(project, "train", train__threshold=0.6)
+    shown = texts(app)
+    assert "Nothing is checked yet" in shown and "No prediction has been checked by eye yet" in shown
+    assert f"At 0.60: {n_above(project, 0.6)} segments, about" in shown
+    assert "By the model's own probabilities" in shown
+
+
+def test_checked_segments_are_compared_with_the_predictions(project, show):
+    right, wrong = ids_by_probability(project)[:2]
+    project.edits.accept([right])
+    label = project.segments.get(wrong).prediction.top
+    other = next(one.id for one in project.classes.list() if one.id != label)
+    project.edits.set_label([wrong], other)
+    app = show(project, "train")
+    assert "From 2 segments that people checked" in texts(app) and "too few to judge by" in texts(app)
+    metrics = {one.label: one.value for one in app.metric}
+    assert metrics["Right"] == "50\u202f%" and metrics["Checked"] == "2 segments"
+    table = app.dataframe[-1].value
+    assert table["predicted"].sum() == table["labelled"].sum() == 2
+    assert set(table["precision"].dropna()) == {0.0, 1.0}
+
+
+def test_the_random_sample_is_preferred_and_said(project, show, monkeypatch):
+    monkeypatch.setattr("miml_core.project.queries.checked_predictions.FEWEST_CHECKED", 3)
+    ids = ids_by_probability(project)
+    project.edits.accept(ids[:3], sampled=True)
+    project.edits.accept(ids[5:10])
+    assert "From 3 segments of the random sample" in texts(show(project, "train"))
+
+
+def test_accepting_asks_first_and_can_be_undone(project, show):
+    n = n_above(project, 0.6)
+    assert n > 1
+    app = show(project, "train", train__threshold=0.6)
+    app = press(app, "Accept all of these …")
+    assert n_labelled(project) == 0, "the first click only asks"
+    (question,) = [one.value for one in app.warning if "without looking" in one.value]
+    assert question.startswith(f"Accept {n} predictions without looking at them? Expect about")
+    app = press(app, f"Accept {n}")
+    assert n_labelled(project) == n
+    assert project.progress().n_reviewed == 0, "nothing counts as checked by eye"
+    assert "by threshold" in project.edits.history()[0].sentence
+    press(app, "Undo")
+    assert n_labelled(project) == 0
+
+
+def test_the_question_lapses_with_another_threshold(project, show):
+    app = press(show(project, "train", train__threshold=0.6), "Accept all of these …")
+    app.slider(key="train.threshold").set_value(0.7).run()
+    assert not [one for one in app.warning if "without looking" in one.value]
+    assert [one.label for one in app.button if one.key == "train.accept"] == ["Accept all of these …"]
+
+
+def test_nothing_is_accepted_if_the_predictions_changed_meanwhile(project, show):
+    n = n_above(project, 0.6)
+    app = press(show(project, "train", train__threshold=0.6), "Accept all of these …")
+    project.edits.accept([ids_by_probability(project)[0]])
+    (button,) = [one for one in app.button if one.label == f"Accept {n}"]
+    button.click()
+    app.run()
+    assert n_labelled(project) == 1
+
+
+def test_one_class_is_accepted_alone(project, show):
+    above = project.review.above(0.5)
+    class_id = max((one for one in above if one > 0), key=lambda one: above[one])
+    app = show(project, "train", train__threshold=0.5)
+    app.selectbox(key="train.threshold.class").set_value(class_id).run()
+    assert f"At 0.50: {above[class_id]} segment" in texts(app)
+    app = press(app, "Accept all of these …")
+    press(app, f"Accept {above[class_id]}")
+    labels = {one.label for bag in project.bags.ids() for one in project.segments.list(bag)}
+    assert labels == {None, class_id}
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.57, 0.7, 0.99, 1.0])
+def test_the_number_on_screen_is_the_number_accepted(project, threshold):
+    rng = np.random.default_rng(0)
+    with project.store.write() as connection:
+        for segment in ids_by_probability(project):
+            value = float(np.round(rng.uniform(0.5, 1.0), 2))
+            connection.exec_driver_sql("UPDATE predictions SET probability = ? WHERE segment_id = ?", (value, segment))
+    waiting = project.review.open_predictions()
+    assert waiting.counts[round(100 * threshold) :].sum() == n_above(project, threshold)
+    assert waiting.counts.sum() == len(ids_by_probability(project))
