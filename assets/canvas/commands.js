@@ -52,6 +52,14 @@ export class Commands {
     this.editor.goToUnchecked();
   }
 
+  /** Show the segments most like the selected one on the wall. */
+  showSimilar() {
+    const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
+    if (!segments) return;
+    if (typeof segments[0] === "number") this.editor.bridge.showSimilar(segments[0]);
+    else this.editor.notice.show("This segment is not stored yet: try again in a moment.");
+  }
+
   acceptBag() {
     const { bag } = this.editor;
     const open = bag?.counts ? bag.counts.segments - bag.counts.checked : (bag?.segments.filter((s) => !isChecked(s) && s.guesses.length).length ?? 0);

@@ -27,6 +27,7 @@ export const KEYS = [
   { group: "Shapes", keys: ["m"], shown: "M", description: "merge (Shift+click selects several)", modes: EDITING, run: (b) => b.commands.merge() },
   { group: "Shapes", keys: ["s"], shown: "S", description: "split the segment along a drawn line", modes: EDITING, run: (b) => b.toggleTool("split") },
   { group: "Shapes", keys: ["x", "Delete"], shown: "X", description: "delete", modes: EDITING, run: (b) => b.commands.remove() },
+  { group: "Moving", keys: ["f"], shown: "F", description: "more like this: similar segments on the wall", modes: [...EDITING, "wall"], run: (b) => b.commands.showSimilar() },
   { group: "Moving", keys: ["n"], shown: "N", description: "next bag", modes: ALL, run: (b) => b.goBy(1) },
   { group: "Moving", keys: ["p"], shown: "P", description: "previous bag", modes: ALL, run: (b) => b.goBy(-1) },
   { group: "Moving", keys: ["+", "="], shown: "+", description: "zoom in (or turn the wheel)", modes: ALL, run: (b) => b.navigation.zoom(1.5) },

@@ -1,4 +1,4 @@
-/** What is reported to Streamlit: the bag on screen, where the page asks for it, and that the page has to run again. */
+/** What is reported to Streamlit: the bag on screen, where the page asks for it, what to open on the wall, and that the page has to run again. */
 
 const REPORT_AFTER = 120; // milliseconds without another change
 const RERUN_EVERY = 1500;
@@ -26,6 +26,11 @@ export class StreamlitBridge {
     if (bag === null || bag.id === this.#reported) return;
     this.#reported = bag.id;
     component.setStateValue("shown", bag.id);
+  }
+
+  /** Show the segments most like one on the wall: another page, or another list of it. */
+  showSimilar(segment) {
+    this.editor.component.setTriggerValue("similar", segment);
   }
 
   /** After a restart of the server only a page run brings a token that it accepts. */

@@ -90,6 +90,13 @@ export class WallCommands {
     this.wall.findClass();
   }
 
+  /** Make a wall of the segments most like the one at the cursor. */
+  showSimilar() {
+    const { cursor, notice, bridge } = this.wall;
+    if (cursor === null) notice.show("Choose a segment first: click it, or go to it by the arrow keys.");
+    else bridge.showSimilar(cursor);
+  }
+
   /** Store the screen as one edit, and go to the next one. */
   acceptScreen() {
     const { list, grid, marks, notice } = this.wall;

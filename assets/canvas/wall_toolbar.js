@@ -28,9 +28,10 @@ export class WallToolbar {
     this.accept = button("accept", "Accept the rest of this screen (Enter)", () => wall.commands.acceptScreen(), "Accept screen");
     this.undo = button("undo", "Undo (Ctrl+Z)", () => wall.commands.undo());
     this.sound = element("button", { type: "button", title: "Play the segment under the pointer (S)", "aria-label": "Play the segment under the pointer", onclick: () => wall.playback.toggle() }, icon(SOUND));
+    this.similar = button("similar", "More like the chosen segment (F)", () => wall.commands.showSimilar());
     const keys = button("keys", "Keys (?)", () => wall.toggleHelp());
     const left = element("div", { class: "group" }, this.classes.node, this.order, this.show, this.marked);
-    const right = element("div", { class: "group end" }, this.place, this.accept, this.undo, this.sound, keys);
+    const right = element("div", { class: "group end" }, this.place, this.accept, this.undo, this.similar, this.sound, keys);
     this.node = element("div", { class: "toolbar wall-toolbar", role: "toolbar", "aria-label": "Wall" }, left, right);
     disposables.listen(this.node, "click", (event) => this.#leave(event));
     disposables.listen(this.order, "click", (event) => this.#choose("order", event));
@@ -56,6 +57,7 @@ export class WallToolbar {
     this.place.textContent = wall.placeText;
     this.accept.disabled = wall.list.ids.length === 0;
     this.undo.disabled = !wall.commands.mayUndo;
+    this.similar.disabled = wall.cursor === null;
     this.sound.hidden = wall.kind !== "sound";
     this.sound.setAttribute("aria-pressed", String(wall.playback.on));
   }

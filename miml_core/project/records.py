@@ -289,7 +289,7 @@ class Job:
 
     id: int
     kind: str
-    """"import", "segment", "learn-segmenter", "features", "train", "predict" or "export"."""
+    """"import", "segment", "learn-segmenter", "features", "train", "predict", "map" or "export"."""
     params: dict[str, Any]
     state: str
     """"queued", "running", "done", "failed", "cancelled", "dead" or "stopped": queued or begun on another computer or

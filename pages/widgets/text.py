@@ -20,6 +20,7 @@ JOB_TITLES = {
     "features": "Describing segments",
     "train": "Training",
     "predict": "Predicting",
+    "map": "Arranging the map",
     "export": "Exporting",
 }
 

@@ -95,6 +95,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
     "predict": {
         "run": Parameter(_or_none(lambda value: _is_whole(value, 1, _LARGEST_ID)), "the number of a run"),
     },
+    "map": {},
     "export": {
         "format": Parameter(lambda value: isinstance(value, str), "the name of a format", required=True),
         "path": Parameter(_is_path, "a file or folder", required=True),

@@ -36,6 +36,7 @@ LANES = {
     "features": "files",
     "train": "model",
     "predict": "model",
+    "map": "map",
     "export": "export",
 }
 """One job runs at a time in each lane: one training at a time, but an export need not wait for it."""

@@ -24,12 +24,13 @@ TASKS = {
     "features": "describing",
     "train": "training",
     "predict": "predicting",
+    "map": "mapping",
     "export": "writing",
 }
 
 
 _NICE = 5
-_MOSTLY_COMPUTES = ("train", "predict", "learn-segmenter")
+_MOSTLY_COMPUTES = ("train", "predict", "learn-segmenter", "map")
 """Jobs that run with a lower priority than the server. A job that stores much does not, because people would wait for
 its slow transactions; only the processes that compute for it do."""
 _PAUSE_SECONDS = 0.01

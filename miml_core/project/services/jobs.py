@@ -11,7 +11,7 @@ from miml_core.project.jobs.params import check_params
 from miml_core.project.records import Job, JobFailure
 from miml_core.project.services.service import Service
 
-JobKind = Literal["import", "segment", "learn-segmenter", "features", "train", "predict", "export"]
+JobKind = Literal["import", "segment", "learn-segmenter", "features", "train", "predict", "map", "export"]
 
 
 class Jobs(Service):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from miml_core.project.services.service import Service
 from miml_core.project.similarity.nearest import nearest
+from miml_core.project.similarity.segment_map import MapState, SegmentMap, map_state, read_map, unnamed_segments
 
 
 class Similarity(Service):
@@ -21,3 +25,20 @@ class Similarity(Service):
             The segment has no features yet.
         """
         return nearest(self._store, segment_id, count)
+
+    def map(self) -> SegmentMap | None:
+        """Return the latest map of segments by similarity; None before the first job of the kind "map"."""
+        return read_map(self._store)
+
+    def map_state(self, segments: SegmentMap) -> MapState:
+        """Return labels and predictions of the segments of a map as they are now."""
+        with self._store.read() as connection:
+            return map_state(connection, segments.segment_ids)
+
+    def unnamed(self, segments: SegmentMap, state: MapState) -> list[NDArray[np.int64]]:
+        """Return the segment ids of each cluster of a map that is like nothing named, the largest first.
+
+        Named are segments that a person labelled, and those that the current run predicts as a class with at least one
+        half. Within a cluster those that are least like anything named come first.
+        """
+        return unnamed_segments(segments, state)

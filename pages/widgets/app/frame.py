@@ -24,11 +24,12 @@ PAGES = {
     "train": ("Train", ":material/model_training:"),
     "review": ("Review", ":material/fact_check:"),
     "wall": ("Wall", ":material/grid_view:"),
+    "map": ("Map", ":material/bubble_chart:"),
     "import_labels": ("Import", ":material/upload_file:"),
     "export": ("Export", ":material/ios_share:"),
 }
 
-_DRAWN_ONCE = ("segment", "tag", "review", "wall")
+_DRAWN_ONCE = ("segment", "tag", "review", "wall", "map")
 """Pages that do not follow background work by themselves, besides their canvas."""
 _PAGE = "frame.page"
 _PROJECT = "frame.project"
@@ -42,6 +43,7 @@ _OF_A_PROJECT = (
     "train.",
     "review.",
     "wall.",
+    "map.",
     "import.",
     "export.",
     "dialog.",

@@ -9,7 +9,7 @@ screen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -19,10 +19,11 @@ from pages.widgets.app.open_projects import key_of, open_once
 from pages.widgets.canvas.requested_bag import BagRequest, requested_bag
 from pages.widgets.routes.assets import files, version
 from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
+from pages.widgets.similar import open_reported_similar
 
 Mode = Literal["review", "segment", "tag", "view", "preview"]
 
-RESERVED_KEYS = frozenset("0/?+-=adelmnpsuxzrc ")
+RESERVED_KEYS = frozenset("0/?+-=adeflmnpsuxzrc ")
 """Keys of the canvas and of Streamlit, which no class may have as its shortcut."""
 
 
@@ -91,7 +92,10 @@ def canvas(
         "autoplay": autoplay,
         "reportBag": report_bag,
     }
-    _component()(key=key, data=data, on_shown_change=_ignore, on_rerun_change=_ignore)
+    similar = partial(open_reported_similar, project, key)
+    _component()(
+        key=key, data=data, on_shown_change=_ignore, on_rerun_change=_ignore, on_similar_change=similar
+    )
     reported = (st.session_state.get(key) or {}).get("shown") if report_bag else None
     return reported if isinstance(reported, int) else bag_id
 

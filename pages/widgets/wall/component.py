@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import streamlit as st
@@ -12,6 +12,7 @@ from pages.widgets.app.open_projects import key_of, open_once
 from pages.widgets.canvas.component import base_path
 from pages.widgets.routes.assets import files, version
 from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
+from pages.widgets.similar import open_reported_similar
 from pages.widgets.wall.selections import requested_wall
 
 
@@ -36,7 +37,8 @@ def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
         "around": around,
         "request": None if request is None else {"id": request.id, "query": request.query},
     }
-    _component()(key=key, data=data, on_rerun_change=_ignore)
+    similar = partial(open_reported_similar, project, key)
+    _component()(key=key, data=data, on_rerun_change=_ignore, on_similar_change=similar)
 
 
 def _ignore() -> None:

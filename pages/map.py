@@ -1,0 +1,62 @@
+"""Map: all segments by similarity; select some to see them on the wall."""
+
+import streamlit as st
+
+from miml_core.project import Project
+from pages.widgets.app.session import the_project
+from pages.widgets.errors import show_errors
+from pages.widgets.guidance import empty_state, hint
+from pages.widgets.map.chart import choose_colours, map_chart
+from pages.widgets.map.making import arrange_button, map_in_the_making, map_status
+from pages.widgets.map.selection import selected_segments, selection_actions
+from pages.widgets.map.unnamed import unnamed_clusters
+
+
+@st.fragment
+@show_errors()
+def segment_map(project: Project) -> None:
+    """Show the map and what can be done with a part of it; a selection runs only this."""
+    segments = project.similarity.map()
+    if segments is None:
+        return
+    state = project.similarity.map_state(segments)
+    clusters = project.similarity.unnamed(segments, state)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        colours = choose_colours(project)
+        map_status(project, segments, state)
+    chart, beside = st.columns([4, 1], gap="medium")
+    with chart:
+        selection = map_chart(project, segments, state, clusters, colours)
+    with beside:
+        selection_actions(project, selected_segments(selection))
+        unnamed_clusters(project, clusters)
+
+
+with show_errors():
+    project = the_project()
+    progress = project.progress()
+    if progress.n_segments == 0:
+        empty_state(
+            "There is nothing to map yet",
+            "Find segments first: each becomes a point, and those that are alike lie together.",
+            icon="bubble_chart",
+            page="segment.py",
+            link="Segment",
+        )
+    elif project.similarity.map() is None:
+        empty_state(
+            "There is no map yet",
+            "Every segment becomes a point, and segments that are alike lie together. Select a part of the map to see "
+            "it on the wall. Arranging 10 000 segments takes about a minute; you can go on working meanwhile.",
+            icon="bubble_chart",
+        )
+        arrange_button(project, "Arrange the map", primary=True)
+        map_in_the_making(project)
+    else:
+        hint(
+            project,
+            "map",
+            "Segments that are alike lie together. Draw around some with the lasso to see them on the wall; click one "
+            "to open it. Rings mark what is like nothing you have named.",
+        )
+        segment_map(project)

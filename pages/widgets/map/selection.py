@@ -1,0 +1,78 @@
+"""What can be done with the points that are selected on the map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from miml_core.project import Project
+from pages.widgets.app.session import go_to
+from pages.widgets.canvas import request_bag
+from pages.widgets.errors import attempt
+from pages.widgets.similar import open_similar
+from pages.widgets.text import class_names, count, percent, plain
+from pages.widgets.wall.selections import keep_selection, open_wall
+
+
+def selected_segments(selection: Any) -> list[int]:
+    """Return the ids of the segments of a selection, each once, in its order."""
+    found = (point.get("customdata") for point in selection["selection"]["points"])
+    ids = (one[0] if isinstance(one, list | tuple) else one for one in found)
+    return list(dict.fromkeys(int(one) for one in ids if one is not None))
+
+
+def selection_actions(project: Project, segment_ids: list[int]) -> None:
+    """Draw what the selection is and the buttons for it; its space stays, so that nothing below moves."""
+    with st.container(key="map-selection", gap="small"):
+        if not segment_ids:
+            st.caption("Draw around points to see them on the wall; click a point to open it.")
+        elif len(segment_ids) == 1:
+            _one(project, segment_ids[0])
+        else:
+            st.markdown(f"**{count(len(segment_ids), 'segment')}** selected")
+            st.button(
+                "Show on the wall",
+                key="map.wall",
+                icon=":material/grid_view:",
+                type="primary",
+                on_click=attempt,
+                args=(_show_on_wall, project, segment_ids),
+            )
+
+
+def _one(project: Project, segment_id: int) -> None:
+    segment = project.segments.get(segment_id)
+    names = class_names(project.classes.list())
+    lines = [f"**Segment {segment.number}** of {plain(project.bags.get(segment.bag_id).name)}"]
+    if segment.label is not None:
+        lines.append(f"Label: {plain(names.get(segment.label, ''))}")
+    if (predicted := segment.prediction) is not None:
+        lines.append(f"Predicted: {plain(names.get(predicted.top, ''))}, {percent(predicted.probability)}")
+    st.markdown("  \n".join(lines))
+    st.button(
+        "Open in Review",
+        key="map.review",
+        icon=":material/fact_check:",
+        on_click=attempt,
+        args=(_open_in_review, project, segment.bag_id),
+    )
+    st.button(
+        "More like this",
+        key="map.similar",
+        icon=":material/join_inner:",
+        on_click=attempt,
+        args=(open_similar, project, segment_id),
+    )
+
+
+def _show_on_wall(project: Project, segment_ids: list[int]) -> None:
+    token = keep_selection(project, f"From the map: {count(len(segment_ids), 'segment')}", segment_ids)
+    open_wall(project, {"selection": token})
+    st.rerun()  # the button is part of a fragment, and another page is a run of the whole app
+
+
+def _open_in_review(project: Project, bag_id: int) -> None:
+    request_bag(project, bag_id)
+    go_to("review")
+    st.rerun()

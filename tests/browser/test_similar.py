@@ -1,0 +1,87 @@
+"""More like this, and the map, in a real browser: by key from Review and from the wall, by a lasso from the map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from miml_core.project import Project
+from miml_core.project.similarity import layout
+from miml_core.project.similarity.segment_map import make_map
+from pages.widgets.app.open_projects import key_of
+from pages.widgets.start.recent_projects import remember
+from tests.browser.editor import Editor
+from tests.browser.projects import sound_project
+
+pytestmark = pytest.mark.browser
+WALL = "document.querySelector('[data-bagtag=wall]')?.shadowRoot.querySelector('.wall')?.wall"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two recordings with 32 segments, and their map; one class has a name that looks like code."""
+    home = tmp_path_factory.mktemp("similar")
+    project = sound_project(home / "garden", (12, 20), classes=("<b>Wren</b>", "Robin"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "_EARLY", 50)
+        patch.setattr(layout, "_LATER", 50)
+        make_map(project.store, lambda done, of, message: None)
+        patch.setenv("BAGTAG_HOME", str(home))
+        remember(project.folder)  # so that the address finds it
+    project.close()
+    return project.folder
+
+
+@pytest.fixture(scope="module")
+def server(start_server, folder):
+    return start_server("app.py", BAGTAG_HOME=str(folder.parent.parent))
+
+
+def wall_of(page: Any, condition: str) -> dict[str, Any]:
+    """Wait for a wall of which a condition holds; return its title and segments."""
+    script = f"(() => {{ const w = {WALL}; return w?.list?.ids.length && ({condition}) && "
+    return page.wait_for_function(script + "({title: w.title, ids: w.list.ids}); })()").json_value()
+
+
+def test_f_shows_the_segments_most_like_one(page, server, folder):
+    with Project.open(folder) as project:
+        page.goto(f"{server.url}/review?project={key_of(folder)}")
+        editor = Editor(page)
+        editor.wait("s.image && s.mode === 'review'")
+        editor.press("ArrowRight")
+        (segment,) = editor.wait("s.selected.length === 1")["selected"]
+        editor.press("f")
+        shown = wall_of(page, "w.title.startsWith('Like segment')")
+        assert shown["ids"] == [segment, *(each for each, _ in project.similarity.nearest(segment))]
+        bag = project.bags.get(project.segments.get(segment).bag_id)
+        assert shown["title"] == f"Like segment {project.segments.get(segment).number} of {bag.name}"
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        second = page.evaluate(f"{WALL}.cursor")
+        page.keyboard.press("f")
+        shown = wall_of(page, f"w.list.ids[0] === {second}")
+        assert shown["ids"][1:] == [each for each, _ in project.similarity.nearest(second)]
+
+
+def test_a_part_of_the_map_opens_on_the_wall(page, server, folder, screenshots):
+    page.goto(f"{server.url}/map?project={key_of(folder)}")
+    plot = page.locator(".js-plotly-plot .nsewdrag").first
+    plot.wait_for()
+    page.locator(".legendtext").first.wait_for()
+    names = page.locator(".legendtext").all_text_contents()  # of SVG
+    assert "<b>Wren</b>" in names, "a name is text"
+    box = plot.bounding_box()
+    corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.05)]
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=5)
+    page.mouse.up()
+    page.get_by_text("32 segments selected").wait_for()
+    page.screenshot(path=str(screenshots / "map-selection.png"))
+    page.get_by_role("button", name="Show on the wall").click()
+    shown = wall_of(page, "w.title.startsWith('From the map')")
+    with Project.open(folder) as project:
+        assert sorted(shown["ids"]) == project.similarity.map().segment_ids.tolist()

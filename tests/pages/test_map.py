@@ -1,0 +1,106 @@
+"""The Map page: before there is a map, in the making, and with one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from miml_core.project import Project
+from miml_core.project.similarity import layout
+from miml_core.project.similarity.segment_map import make_map
+from pages.widgets.map.chart import map_chart
+from pages.widgets.map.selection import selected_segments
+from pages.widgets.similar import N_SIMILAR, keep_similar
+from pages.widgets.wall.selections import find_selection
+from tests.pages.conftest import press, texts
+
+CLUSTER = 9
+
+
+@pytest.fixture
+def mapped(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The project with a map of its 16 segments."""
+    monkeypatch.setattr(layout, "FEWEST", 10)
+    monkeypatch.setattr(layout, "_EARLY", 20)
+    monkeypatch.setattr(layout, "_LATER", 20)
+    make_map(project.store, lambda done, of, message: None)
+    return project
+
+
+def test_without_segments_the_page_says_where_to_find_them(home, no_workers, show):
+    with Project.create(home / "empty") as empty:
+        assert "There is nothing to map yet" in texts(show(empty, "map"))
+
+
+def test_the_first_map_is_made_by_a_job(project, show):
+    app = show(project, "map")
+    assert "There is no map yet" in texts(app)
+    app = press(app, "Arrange the map")
+    (job,) = project.jobs.list()
+    assert job.kind == "map"
+    (button,) = [one for one in app.button if one.label == "Arrange the map"]
+    assert button.disabled, "one map at a time"
+
+
+def test_a_map_is_shown_with_its_age_and_can_be_made_again(mapped, show):
+    app = show(mapped, "map")
+    assert "16 segments, arranged" in texts(app)
+    assert "Draw around points" in texts(app)
+    press(app, "Arrange again")
+    assert [job.kind for job in mapped.jobs.list()] == ["map"]
+
+
+def test_a_cluster_like_nothing_named_opens_on_the_wall(mapped, show, monkeypatch):
+    ids = mapped.similarity.map().segment_ids[:CLUSTER]
+    monkeypatch.setattr("miml_core.project.services.similarity.unnamed_segments", lambda *_: [ids])
+    app = press(show(mapped, "map"), f"{CLUSTER} segments")
+    request = app.session_state["wall.request"]
+    selection = find_selection(mapped, request.query["selection"])
+    assert selection.segment_ids == tuple(ids.tolist())
+    assert selection.title == f"{CLUSTER} segments like nothing you have named"
+
+
+def traces(project: Project, colours: str, monkeypatch: pytest.MonkeyPatch) -> list:
+    drawn = {}
+    monkeypatch.setattr("streamlit.plotly_chart", lambda figure, **_: drawn.setdefault("figure", figure))
+    made = project.similarity.map()
+    map_chart(project, made, project.similarity.map_state(made), [made.segment_ids[:CLUSTER]], colours)
+    return list(drawn["figure"].data)
+
+
+@pytest.mark.parametrize("colours", ["predicted", "label", "doubt"])
+def test_every_segment_is_a_point_of_its_class(mapped, colours, monkeypatch):
+    wren = mapped.classes.list()[0]
+    mapped.edits.change_class(wren.id, name="<b>Wren</b>")
+    labelled = mapped.similarity.map().segment_ids[:3].tolist()
+    mapped.edits.set_label(labelled, wren.id)
+    *points, ring = traces(mapped, colours, monkeypatch)
+    made = mapped.similarity.map()
+    assert sorted(np.concatenate([trace.customdata for trace in points]).tolist()) == made.segment_ids.tolist()
+    assert all(trace.type == "scattergl" for trace in points)
+    assert ring.customdata.tolist() == made.segment_ids[:CLUSTER].tolist() and ring.name == "like nothing named"
+    if colours == "label":
+        assert {trace.name: len(trace.x) for trace in points} == {"not checked": 13, "&lt;b&gt;Wren&lt;/b&gt;": 3}
+    if colours == "doubt":
+        (trace,) = points
+        assert trace.marker.color.min() >= 0 and trace.marker.color.max() <= 100
+
+
+def test_many_classes_share_a_colour(mapped, monkeypatch):
+    monkeypatch.setattr("pages.widgets.map.chart._MOST_CLASSES", 1)
+    names = [trace.name for trace in traces(mapped, "predicted", monkeypatch)]
+    assert "other classes" in names and len(names) <= 4
+
+
+def test_the_selection_has_each_segment_once():
+    points = [{"customdata": 7}, {"customdata": [9]}, {"customdata": 7}, {"customdata": None}]
+    assert selected_segments({"selection": {"points": points}}) == [7, 9]
+
+
+def test_more_like_this_starts_with_the_segment_itself(project):
+    bag = project.bags.ids()[0]
+    asked = project.segments.list(bag)[0]
+    selection = find_selection(project, keep_similar(project, asked.id))
+    assert selection.segment_ids[0] == asked.id
+    assert selection.segment_ids[1:] == tuple(one for one, _ in project.similarity.nearest(asked.id, N_SIMILAR))
+    assert selection.title == f"Like segment {asked.number} of {project.bags.get(bag).name}"
