@@ -17,7 +17,6 @@ from miml_core.project.edits.label_plan import ImportOptions
 from miml_core.project.media import files as media_files
 from tests.project.conftest import add_bags, grid_of
 
-BATS = Path("/work/shared/data/audio/bats")
 LABEL = SegmentRow("clip 0.wav", start_s=1.0, end_s=2.0, low_hz=1000.0, high_hz=3000.0, label="Wren",
                    status="confirmed", said_by="person", who="Eve")  # fmt: skip
 
@@ -208,14 +207,14 @@ def test_names_of_any_kind_become_classes(small: Project) -> None:
     assert small.check() == []
 
 
-@pytest.mark.skipif(not BATS.exists(), reason="the bats of whombat are not here")
-def test_a_project_of_whombat_comes_in_complete_and_goes_out_equal(tmp_path: Path) -> None:
+def test_a_project_of_whombat_comes_in_complete_and_goes_out_equal(tmp_path: Path, data_dir: Path) -> None:
     pytest.importorskip("soundevent")
+    bats = data_dir / "audio" / "bats"
     from miml_core.exchange import FORMATS
 
-    came = read_labels([BATS / "example_annotation_project.json"])
+    came = read_labels([bats / "example_annotation_project.json"])
     with Project.create(tmp_path / "bats", annotator="Ann") as project:
-        project.media.add(sorted((BATS / "audio").glob("*.wav")))
+        project.media.add(sorted((bats / "audio").glob("*.wav")))
         shown = project.edits.preview_labels(came)
         assert shown.left_out == [] and len(shown.shapes.new) == 433
         project.edits.import_labels(shown)
