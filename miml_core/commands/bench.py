@@ -3,7 +3,9 @@
 A set whose segments are not all labelled, or whose tags are not the union of its labels, is measured in variants:
 union (labelled segments only, tags made their union), filtered (labelled segments only, tags as given) and unfiltered
 (all segments in training, scored on the labelled ones). Accuracies are in per cent: transductive (fit and labelled
-with the tags known), inductive (bags held out, tags not known), mean and standard deviation over folds of bags.
+with the tags known), inductive (bags held out, tags not known), mean and standard deviation over folds of bags. ECE is
+the expected calibration error of the same probabilities, and of the predicted tags; in "unfiltered", segments without a
+label count as background.
 
 examples:
   python -m miml_core bench --data data/miml
@@ -25,6 +27,9 @@ from miml_core.errors import BagtagError
 COLUMNS = {
     "transductive": "with tags",
     "inductive": "new bags",
+    "transductive_calibration_error": "ECE tags",
+    "inductive_calibration_error": "ECE new",
+    "tags_calibration_error": "ECE of tags",
     "bag_accuracy": "bags right",
     "hamming_loss": "Hamming",
     "ranking_loss": "ranking",
@@ -172,6 +177,7 @@ def _bar() -> Any:
 def _sentence(row: dict[str, Any]) -> str:
     keys = [key for key in ("transductive", "inductive", "bag_accuracy") if key in row]
     parts = [f"{COLUMNS[key]} {_number(row, key)}" for key in keys or ("average_precision",) if key in row]
+    parts += [f"{COLUMNS[key]} {row[key]:.3f}" for key in COLUMNS if key.endswith("calibration_error") and key in row]
     parts.append(f"{row['seconds']:.1f} s per fit")
     return f"{row['set']}, {row['model']}: {', '.join(parts)}"
 

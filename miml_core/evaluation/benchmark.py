@@ -14,10 +14,13 @@ from miml_core.evaluation import metrics
 from miml_core.evaluation.configurations import make_model, training_bags
 from miml_core.evaluation.data_sets import DataSet
 from miml_core.evaluation.published import published
+from miml_core.evaluation.reliability import expected_calibration_error
 from miml_core.models.gp_probit import GPProbit
 
 Tick = Callable[[], None]
 Truth = NDArray[np.int64]
+Array = NDArray[np.float64]
+Confidence = tuple[Array, NDArray[np.bool_]]
 MEASURES = (
     *("transductive", "inductive", "bag_accuracy"),
     *("hamming_loss", "ranking_loss", "average_precision", "one_error", "coverage"),
@@ -30,10 +33,14 @@ def measure(data: DataSet, name: str, *, folds: int, seed: int, tick: Tick = lam
     row: dict[str, Any] = {"set": data.name, "model": name, "bags": data.bags.n_bags, "segments": data.bags.n_segments}
     row |= _transductive(data, name, seed)
     tick()
-    scores = []
+    scores, segments, tags = [], [], []
     for train, test in bag_folds(data.bags.n_bags, folds, seed):
-        scores.append(_inductive(data, name, train, test, seed))
+        score, of_segments, of_tags = _inductive(data, name, train, test, seed)
+        scores.append(score)
+        segments.append(of_segments)
+        tags.append(of_tags)
         tick()
+    row |= _calibration("inductive", segments) | _calibration("tags", tags)
     for key in scores[0] if scores else ():
         values = np.array([score[key] for score in scores])
         row[key], row[f"{key}_sd"] = float(np.nanmean(values)), float(np.nanstd(values))
@@ -73,7 +80,7 @@ def _transductive(data: DataSet, name: str, seed: int) -> dict[str, float]:
         "transductive_macro_f1": 100 * metrics.macro_f1(data.truth, predicted),
         "transductive_log_likelihood": metrics.log_likelihood(data.truth, probabilities),
         "transductive_brier": metrics.brier_score(data.truth, probabilities),
-        "transductive_calibration_error": metrics.calibration_error(data.truth, probabilities),
+        **_calibration("transductive", [_confidence(data, data.truth, probabilities)]),
         "key_instance_accuracy": metrics.key_instance_accuracy(
             data.truth, probabilities, data.bags.offsets, data.bags.tags
         ),
@@ -82,27 +89,52 @@ def _transductive(data: DataSet, name: str, seed: int) -> dict[str, float]:
 
 def _inductive(
     data: DataSet, name: str, train: NDArray[np.int64], test: NDArray[np.int64], seed: int
-) -> dict[str, float]:
+) -> tuple[dict[str, float], Confidence, Confidence]:
+    """Return figures of the held-out bags, and how sure of their segments and tags the model was, and rightly so."""
     held_out = data.bags[test]
     truth = None if data.truth is None else _rows(data.truth, data.bags, train)
     model = make_model(name, data, seed).fit(training_bags(name, data.bags[train], truth))
     probabilities = model.predict_proba(held_out.X)
     scores = model.predict_tags(held_out)
-    n_classes = held_out.n_classes
+    n_classes, known = held_out.n_classes, held_out.tags != 0
+    of_tags = scores[known], (held_out.tags > 0)[known]
+    nothing = np.zeros(0), np.zeros(0, dtype=bool)
     if n_classes == 1:
-        return {"bag_accuracy": 100 * float(((scores > 0.5) == (held_out.tags > 0)).mean())}
+        return {"bag_accuracy": 100 * float(((scores > 0.5) == (held_out.tags > 0)).mean())}, nothing, of_tags
     tags = metrics.union_tags(np.argmax(probabilities, axis=1), held_out.offsets, n_classes)
     row = metrics.bag_measures(held_out.tags, scores, tags)
     if data.truth is None:
-        return row
+        return row, nothing, of_tags
     truth = _rows(data.truth, data.bags, test)
     predicted = metrics.predicted_classes(probabilities, n_classes)
     if isinstance(model, GPProbit):
         row |= metrics.one_against_rest(truth, model.predict_each(held_out.X))
-    return row | {
+    row |= {
         "inductive": 100 * metrics.instance_accuracy(truth, predicted),
         "inductive_macro_f1": 100 * metrics.macro_f1(truth, predicted),
     }
+    return row, _confidence(data, truth, probabilities), of_tags
+
+
+def _confidence(data: DataSet, truth: Truth, probabilities: Array) -> Confidence:
+    """Return the top probability of segments, and whether it is right.
+
+    Where segments may be background and the model has a column for it, segments that nobody labelled count as
+    background; otherwise they are left out.
+    """
+    n_classes = data.bags.n_classes
+    if data.may_have_background and probabilities.shape[1] > n_classes:
+        truth = np.where(truth < 0, n_classes, truth)
+    known = truth >= 0
+    return probabilities[known].max(axis=1), probabilities[known].argmax(axis=1) == truth[known]
+
+
+def _calibration(name: str, found: list[Confidence]) -> dict[str, float]:
+    """Return the expected calibration error over all folds together: few segments of one fold would raise it."""
+    if not found or not sum(len(right) for _, right in found):
+        return {}
+    probability, right = (np.concatenate(parts) for parts in zip(*found))
+    return {f"{name}_calibration_error": expected_calibration_error(probability, right)}
 
 
 def _rows(values: Truth, bags: BagSet, chosen: NDArray[np.int64]) -> Truth:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.evaluation.metrics import predicted_classes
+from miml_core.evaluation.benchmark import bag_folds
+from miml_core.evaluation.metrics import calibration_error, predicted_classes
 from miml_core.evaluation.picture_sets import PictureSet, Segmented, cut_and_count, find_picture_sets, true_segments
 from miml_core.posterior import DEFAULT_LEAK
 from miml_core.progress import Progress
@@ -33,7 +34,7 @@ FOLDS = 5
 MOST_TAGS = 0.5
 """If pictures have more than this share of all tags on average, the tags are too uninformative to learn from."""
 
-_FITS = 4 + FOLDS
+_FITS = 4 + 2 * FOLDS
 
 
 def measure_pictures(
@@ -108,9 +109,13 @@ def _accuracies(ours: CutSet, ideal: CutSet, step: Step) -> dict[str, Any]:
         step(_FITS)
         return {"accuracy": majority, "not_measured": "most pictures have most of the tags, too uninformative"}
     found = {}
+    errors = {}
     for features in ("paper", "extended"):
-        found[features] = ours.score(annotate_from_tags(ours.bags(features)))
+        probabilities = probabilities_from_tags(ours.bags(features))
+        found[features] = ours.score(predicted_classes(probabilities, len(ours.classes)))
+        errors[features] = round(calibration_error(ours.truth, probabilities), 4)
         step()
+    errors["new_pictures"] = round(calibration_error(ours.truth, _of_new_pictures(ours.bags("extended"), step)), 4)
     swaps = {"segments": ideal.score(annotate_from_tags(ideal.bags("extended")))}
     step()
     swaps["features"] = ours.score(annotate_from_tags(ours.bags("truth")))
@@ -118,6 +123,7 @@ def _accuracies(ours: CutSet, ideal: CutSet, step: Step) -> dict[str, Any]:
     swaps["model"] = ours.score(_supervised(ours.bags("extended"), ours.truth, step))
     return {
         "accuracy": majority | found,
+        "calibration_error": errors,
         "with_truth_for": swaps,
         "costs_most": max(swaps, key=lambda part: swaps[part]["pixel_accuracy"]),
     }
@@ -169,10 +175,26 @@ class CutSet:
 
 def annotate_from_tags(bags: BagSet) -> NDArray[np.int64]:
     """Return the most likely class of each segment, learnt from these tags and given them (transductive)."""
+    return predicted_classes(probabilities_from_tags(bags), bags.n_classes)
+
+
+def probabilities_from_tags(bags: BagSet) -> NDArray[np.float64]:
+    """Return the (N, C + 1) class probabilities of segments, learnt from these tags and given them."""
     from miml_core.models.ored_lr import ORedLR
 
-    model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(bags)
-    return predicted_classes(model.annotate(bags), bags.n_classes)
+    return ORedLR(background=True, leak=DEFAULT_LEAK).fit(bags).annotate(bags)
+
+
+def _of_new_pictures(bags: BagSet, step: Step) -> NDArray[np.float64]:
+    """Return the (N, C + 1) class probabilities of segments, learnt from the tags of the other folds' pictures."""
+    from miml_core.models.ored_lr import ORedLR
+
+    found = np.zeros((bags.n_segments, bags.n_classes + 1))
+    for learnt, held_out in bag_folds(bags.n_bags, FOLDS, seed=0):
+        model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(bags[learnt])
+        found[bags.rows_of(held_out)] = model.predict_proba(bags[held_out].X)
+        step()
+    return found
 
 
 def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step) -> NDArray[np.int64]:

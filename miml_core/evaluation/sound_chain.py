@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.bags import BACKGROUND, BagSet
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
+from miml_core.evaluation.metrics import calibration_error
 from miml_core.evaluation.sound_sets import Event
 from miml_core.evaluation.sound_transfer import N_TASKS, transfer_figures
 from miml_core.features.acoustic import sound_feature_names
@@ -125,9 +126,10 @@ def chain_figures(
         delayed(_accuracy)(labelled, truth),
         delayed(_supervised)(ours, truth),
     ]
-    found = []
-    for accuracy in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+    found, errors = [], []
+    for accuracy, error in Parallel(n_jobs=jobs, return_as="generator")(tasks):
         found.append(round(accuracy, 4))
+        errors.append(round(error, 4))
         step()
     names = ("paper", "extended", "paper_without_background", "extended_without_background")
     swaps = dict(zip(("segments", "features", "model"), found[4:]))
@@ -135,6 +137,7 @@ def chain_figures(
         "classes": len(classes),
         "background_share": round(float((truth == BACKGROUND).mean()), 4),
         "accuracy": {"majority_tag": round(float((truth == _majority(ours)).mean()), 4), **dict(zip(names, found))},
+        "calibration_error": dict(zip(names, errors)),
         "with_truth_for": swaps,
         "costs_most": max(swaps, key=lambda part: swaps[part]),
         "features": transfer_figures(with_segments, ours, truth, species, jobs, step),
@@ -169,19 +172,25 @@ def make_bags(recordings: Sequence[SegmentedRecording], classes: list[str], X: S
     return BagSet(np.concatenate(X), offsets, tags, classes)
 
 
-def _accuracy(bags: BagSet, truth: Labels, *, background: bool = True) -> float:
-    """Return the share of correct segments; without a background class, a bag without tags is all background."""
+def _accuracy(bags: BagSet, truth: Labels, *, background: bool = True) -> tuple[float, float]:
+    """Return the share of correct segments, and the expected calibration error.
+
+    Without a background class, a bag without tags is all background, and the calibration error is that of the segments
+    with a class.
+    """
     from miml_core.models.ored_lr import ORedLR
 
     tagged = np.ones(bags.n_bags, dtype=bool) if background else np.asarray((bags.tags > 0).any(axis=1))
     model = ORedLR(background=background, leak=DEFAULT_LEAK).fit(bags[tagged])
     predicted = np.full(len(truth), BACKGROUND)
-    predicted[tagged[bags.bag_of]] = _named(model.annotate(bags[tagged]), bags.n_classes)
-    return float((truth == predicted).mean())
+    probabilities, rows = model.annotate(bags[tagged]), tagged[bags.bag_of]
+    predicted[rows] = _named(probabilities, bags.n_classes)
+    columns = np.where(truth[rows] == BACKGROUND, bags.n_classes if background else UNKNOWN, truth[rows])
+    return float((truth == predicted).mean()), calibration_error(columns, probabilities)
 
 
-def _supervised(bags: BagSet, truth: Labels) -> float:
-    """Return the accuracy of a model that is trained on the true labels of other recordings, in folds."""
+def _supervised(bags: BagSet, truth: Labels) -> tuple[float, float]:
+    """Return the accuracy of a model that is trained on the true labels of other recordings, in folds; no error."""
     from miml_core.evaluation.benchmark import bag_folds
     from miml_core.models.ored_lr import ORedLR
 
@@ -193,7 +202,7 @@ def _supervised(bags: BagSet, truth: Labels) -> float:
     for train, test in bag_folds(bags.n_bags, FOLDS, seed=0):
         model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(labelled[train])
         predicted[bags.rows_of(test)] = _named(model.annotate(bags[test]), bags.n_classes)
-    return float((truth == predicted).mean())
+    return float((truth == predicted).mean()), float("nan")
 
 
 def _majority(bags: BagSet) -> Labels:

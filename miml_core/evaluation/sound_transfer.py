@@ -7,6 +7,7 @@ its classifier, and on both.
   and how well tags are ranked: average precision per clip, and its mean over classes.
 * Given the tags (fitted to all clips, as in the app): the share of all segments that get their label, of those with a
   name, and of *clean* ones, which touch events of one label only, in clips with two tags or more.
+* For both, the expected calibration error of the named segments' probabilities.
 * Without training: the same ranking by BirdNET's scores alone, over the classes it knows.
 """
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from miml_core.bags import BACKGROUND, BagSet, FeatureGroup
 from miml_core.evaluation.benchmark import bag_folds
-from miml_core.evaluation.metrics import average_precision, class_average_precision
+from miml_core.evaluation.metrics import average_precision, calibration_error, class_average_precision
 from miml_core.posterior import DEFAULT_LEAK
 
 if TYPE_CHECKING:
@@ -124,46 +125,57 @@ def _bag_sets(
     }
 
 
-def _new_clips(bags: BagSet, train: Labels, test: Labels) -> tuple[Labels, Array, Labels]:
-    """Return the test bags, their tag probabilities, and the predicted class of their segments."""
+def _new_clips(bags: BagSet, train: Labels, test: Labels) -> tuple[Labels, Array, Array]:
+    """Return the test bags, their tag probabilities, and the class probabilities of their segments."""
     from miml_core.models.ored_lr import ORedLR
 
     model = ORedLR(leak=DEFAULT_LEAK).fit(bags[train])
     chosen = bags[test]
-    return test, model.predict_tags(chosen), model.predict_proba(chosen.X).argmax(axis=1)
+    return test, model.predict_tags(chosen), model.predict_proba(chosen.X)
 
 
-def _given_tags(bags: BagSet, tagged: Labels) -> Labels:
-    """Return the (N,) labels given the tags; a clip without tags is all background."""
+def _given_tags(bags: BagSet, tagged: Labels) -> Array:
+    """Return the (N, C) class probabilities given the tags; a clip without tags has rows of zeros."""
     from miml_core.models.ored_lr import ORedLR
 
-    labels = np.full(bags.n_segments, BACKGROUND)
+    found = np.zeros((bags.n_segments, bags.n_classes))
     chosen = bags[tagged]
-    labels[bags.rows_of(tagged)] = ORedLR(leak=DEFAULT_LEAK).fit(chosen).annotate(chosen).argmax(axis=1)
-    return labels
+    found[bags.rows_of(tagged)] = ORedLR(leak=DEFAULT_LEAK).fit(chosen).annotate(chosen)
+    return found
 
 
 def _figures(
     bags: BagSet,
     truth: Labels,
     clean: NDArray[np.bool_],
-    folds: list[tuple[Labels, Array, Labels]],
-    given: Labels,
+    folds: list[tuple[Labels, Array, Array]],
+    given_probabilities: Array,
 ) -> dict[str, Any]:
     scores = np.zeros(bags.tags.shape)
-    predicted = np.full(bags.n_segments, BACKGROUND)
-    for test, tag_scores, labels in folds:
+    probabilities = np.zeros((bags.n_segments, bags.n_classes))
+    for test, tag_scores, found in folds:
         scores[test] = tag_scores
-        predicted[bags.rows_of(test)] = labels
+        probabilities[bags.rows_of(test)] = found
+    predicted, given = _labels(probabilities), _labels(given_probabilities)
     named = truth >= 0
     return {
-        "new_clips": {"segments": _share(predicted, truth, named), **_tag_figures(bags.tags, scores)},
+        "new_clips": {
+            "segments": _share(predicted, truth, named),
+            "calibration_error": round(calibration_error(truth, probabilities), 4),
+            **_tag_figures(bags.tags, scores),
+        },
         "given_tags": {
+            "calibration_error": round(calibration_error(truth, given_probabilities), 4),
             "all": _share(given, truth, np.ones(len(truth), dtype=bool)),
             "named": _share(given, truth, named),
             "clean": _share(given, truth, clean),
         },
     }
+
+
+def _labels(probabilities: Array) -> Labels:
+    """Return the most likely class, or background for a row of zeros."""
+    return np.where(probabilities.any(axis=1), probabilities.argmax(axis=1), BACKGROUND)
 
 
 def _untrained(

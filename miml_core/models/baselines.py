@@ -19,6 +19,7 @@ from miml_core.models.base import Model
 from miml_core.models.candidates import candidate_shares
 from miml_core.models.feature_maps import Standardise
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
+from miml_core.models.temperatures import calibrate
 from miml_core.posterior import tag_probabilities
 
 Array = NDArray[np.float64]
@@ -35,18 +36,18 @@ class _Baseline(Model):
         """Return the (N, C) class probabilities of checked features."""
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        return self._proba(self._check_features(X))
+        return self._calibrated(self._proba(self._check_features(X)))
 
     def annotate(self, bags: BagSet) -> Array:
         """Return the probabilities within each bag's tags; a segment without a candidate has a row of zeros."""
         self._check_bags(bags)
         within = (candidate_shares(bags) > 0) * self._proba(bags.X)
         total = within.sum(axis=1, keepdims=True)
-        return within / np.where(total > 0, total, 1.0)
+        return self._calibrated_given_tags(within / np.where(total > 0, total, 1.0))
 
     def predict_tags(self, bags: BagSet) -> Array:
         self._check_bags(bags)
-        return tag_probabilities(self._proba(bags.X), bags.offsets, len(self.classes_))
+        return self._calibrated_tags(tag_probabilities(self._proba(bags.X), bags.offsets, len(self.classes_)))
 
     def _finish_fit(self, bags: BagSet) -> Self:
         self.classes_ = list(bags.classes)
@@ -194,6 +195,8 @@ class CandidateEM(_LogisticBaseline):
             moved = float(np.abs(weights - before).max())
             if fit_progress.step(0, moved=moved) or moved < self.tol:
                 break
+        log_prior = np.log(np.maximum(self._proba(bags.X), 1e-300))
+        self.set_calibration(calibrate(log_prior, bags, held_out=False))
         return self._finish_fit(bags)
 
     def _check_parameters(self) -> None:

@@ -1,15 +1,15 @@
-"""Convert scores to probabilities, for models that learn a ranking instead of a likelihood."""
+"""Convert scores to probabilities: for models that learn a ranking instead of a likelihood, and for tags."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, log_softmax
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_softmax, logit
 
 from miml_core.bags import BagSet
-from miml_core.posterior import SMALL_LEAK, bag_posterior
+from miml_core.posterior import SMALL_LEAK, bag_posterior, tag_probabilities
 
 Array = NDArray[np.float64]
 
@@ -92,6 +92,37 @@ def tag_curve(scores: Array, curve: Sequence[float] | Array) -> Array:
     """Return probabilities by the curve of `fit_tag_curve`; they have the same order as the scores."""
     logit = np.clip(curve[0] * scores + curve[1], -500.0, 500.0)
     return 1.0 / (1.0 + np.exp(-logit))
+
+
+def fit_tag_probabilities(log_prior: Array, bags: BagSet, *, leak: float, held_out: bool) -> tuple[float, float]:
+    """Return the slope and offset by which `calibrate_tags` makes tag probabilities honest.
+
+    Parameters
+    ----------
+    log_prior : (N, C) or (N, C + 1) float
+    bags : BagSet
+    leak : float
+    held_out : bool
+        Whether `log_prior` is of fits to other bags than the segment's own. If not, the slope is at most 1 and there is
+        no offset: training bags only show that a model is too sure even of what it has learnt.
+    """
+    found = tag_probabilities(np.exp(log_prior), bags.offsets, bags.n_classes, leak)
+    slope, offset = fit_tag_curve(logit(np.clip(found, 1e-6, 1.0 - 1e-6)), bags.tags, through_zero=not held_out)
+    return (slope, offset) if held_out else (min(slope, 1.0), 0.0)
+
+
+def calibrate_tags(probabilities: ArrayLike, curve: Sequence[float] | Array) -> Array:
+    """Return tag probabilities whose logits are slope * logit + offset (Platt scaling); their order stays.
+
+    Examples
+    --------
+    >>> calibrate_tags([[0.9, 0.5]], (0.5, 0.0))
+    array([[0.75, 0.5 ]])
+    """
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if tuple(curve) == (1.0, 0.0):
+        return probabilities
+    return tag_curve(logit(np.clip(probabilities, 1e-300, 1.0 - 1e-16)), curve)
 
 
 def _has_possible_class(bags: BagSet) -> NDArray[np.bool_]:

@@ -34,6 +34,7 @@ from miml_core.models.background import lower_background, supported_shift
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.probit_moments import FREE, IN_POSITIVE_BAG, NEGATIVE, POSITIVE, expected_m
+from miml_core.models.temperatures import Calibration, choose_temperatures
 from miml_core.posterior import bag_posterior
 
 Array = NDArray[np.float64]
@@ -147,7 +148,15 @@ class GPProbit(Model):
         if self.background:
             self.background_shift_ = supported_shift(self._log_proba(bags.X), bags, leak=self.leak)
         self.classes_ = list(bags.classes)
+        self._calibrate(bags)
         return self
+
+    def _calibrate(self, bags: BagSet) -> None:
+        """Choose temperatures by the training bags: the process averages over what it does not know of other bags."""
+        log_prior = self._log_proba(bags.X)
+        share = float(np.exp(log_prior[:, -1]).mean()) if self.background else 0.0
+        temperatures = choose_temperatures(log_prior, bags, background_share=share)
+        self.set_calibration(Calibration(temperatures))
 
     def _usable(self, earlier: Model | None, bags: BagSet) -> GPProbit | None:
         """Return the earlier fit if its inducing points and classes are those of this one."""
@@ -268,14 +277,15 @@ class GPProbit(Model):
         return ndtr(self._scores(self._check_features(X)))
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        return np.exp(self._log_proba(self._check_features(X)))
+        return self._calibrated(np.exp(self._log_proba(self._check_features(X))))
 
     def annotate(self, bags: BagSet) -> Array:
         self._check_bags(bags)
         log_prior = self._log_proba(bags.X)
         if self.background:
             log_prior = lower_background(log_prior, self.background_shift_)
-        return bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=self.leak).probabilities
+        posterior = bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=self.leak)
+        return self._calibrated_given_tags(posterior.probabilities)
 
     def predict_tags(self, bags: BagSet) -> Array:
         """Return (B, C) 1 - P(all m_i < 0), the normal integral over the bag's joint distribution (section 3.4)."""

@@ -25,6 +25,7 @@ from miml_core.models.corrections import CorrectedBags, corrections_as_bags
 from miml_core.models.feature_maps import Standardise, pack, unpack
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.mimlfast_training import MAX_TESTS, Report, Settings, Trained, Weights, some_bags, train, trials
+from miml_core.models.temperatures import Calibration, choose_temperatures
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -122,6 +123,8 @@ class MIMLFast(Model):
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.temperature_ = fit_temperature(self.scores, bags, seed=seed)
+        temperatures = choose_temperatures(log_softmax(self.scores(bags.X) / self.temperature_, axis=1), bags)
+        self.set_calibration(Calibration(temperatures))
         self.tag_slope_ = fit_tag_curve(self.bag_scores(bags), bags.tags, through_zero=True)[0]
         return self
 
@@ -209,7 +212,7 @@ class MIMLFast(Model):
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the softmax of the scores over the temperature."""
-        return np.exp(log_softmax(self.scores(X) / self.temperature_, axis=1))
+        return self._calibrated(np.exp(log_softmax(self.scores(X) / self.temperature_, axis=1)))
 
     def annotate(self, bags: BagSet) -> Array:
         """Return the exact posterior of each segment's label given its bag's tags and labels.
@@ -218,7 +221,8 @@ class MIMLFast(Model):
         zeros.
         """
         self._check_bags(bags)
-        return posterior_within_tags(log_softmax(self.scores(bags.X) / self.temperature_, axis=1), bags)
+        log_prior = log_softmax(self.scores(bags.X) / self.temperature_, axis=1)
+        return self._calibrated_given_tags(posterior_within_tags(log_prior, bags))
 
     def bag_scores(self, bags: BagSet) -> Array:
         """Return (B, C) how far each label is ranked above the dummy label, f_l(X) - f_dummy(X)."""

@@ -25,6 +25,7 @@ from miml_core.errors import BagtagError
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.mixture_components import FAMILIES, Family, make_family
+from miml_core.models.temperatures import calibrate
 from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
@@ -137,6 +138,10 @@ class MIMM(Model):
         if self.supervision == "mmu":
             self._assign_parts(bags)
         self.classes_ = list(bags.classes)
+        log_joint = self._log_joint(bags.X)
+        log_prior = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
+        share = float(np.exp(log_prior[:, -1]).mean()) if self.background else 0.0
+        self.set_calibration(calibrate(log_prior, bags, leak=self.leak, background_share=share, held_out=False))
         return self
 
     def _check_parameters(self) -> None:
@@ -219,16 +224,19 @@ class MIMM(Model):
 
     def predict_proba(self, X: ArrayLike) -> Array:
         log_joint = self._log_joint(self._check_features(X))
-        return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+        return self._calibrated(np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True)))
 
     def annotate(self, bags: BagSet) -> Array:
         self._check_bags(bags)
         log_joint = self._log_joint(bags.X)
-        return bag_posterior(log_joint, bags.offsets, bags.tags, bags.labels, leak=self.leak).probabilities
+        posterior = bag_posterior(log_joint, bags.offsets, bags.tags, bags.labels, leak=self.leak)
+        return self._calibrated_given_tags(posterior.probabilities)
 
     def predict_tags(self, bags: BagSet) -> Array:
         """Return (B, C) 1 - prod_i P(z_i is not c), the paper's bag posterior (section 3)."""
-        return tag_probabilities(self.predict_proba(bags.X), bags.offsets, len(self.classes_), self.leak)
+        log_joint = self._log_joint(self._check_features(bags.X))
+        prior = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+        return self._calibrated_tags(tag_probabilities(prior, bags.offsets, len(self.classes_), self.leak))
 
 
 class _EM:

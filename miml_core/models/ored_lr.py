@@ -237,6 +237,7 @@ class ORedLR(Model):
         self.alpha_, self.gains_ = start.penalty.alpha, list(start.penalty.gains)
         self.trusts_pretrained_ = start.penalty.trusts_pretrained and bool(self.pretrained_)
         self.background_share_ = start.background_share
+        self.set_calibration(start.calibration)
         self.curve_, self.evidence_ = np.array(curve), _count_evidence(bags)
         self.classes_, self.n_features_, self.groups_ = list(bags.classes), bags.X.shape[1], _group_sizes(bags)
         gains = start.penalty.factors(evidence.columns)[:, None]
@@ -263,7 +264,7 @@ class ORedLR(Model):
             alpha = earlier.alpha_ if alpha is None else alpha
             known = Penalty(alpha, tuple(earlier.gains_), earlier.trusts_pretrained_)
             weights = earlier._weights_for(evidence.bags.classes) / known.factors(evidence.columns)[:, None]
-            return Start(known, weights, earlier.background_share_)
+            return Start(known, weights, earlier.background_share_, earlier.calibration)
         kinds = self.background_kinds if self.background else 0
         return find_start(evidence, alpha=alpha, background_kinds=kinds, seed=seed, fit_progress=fit_progress)
 
@@ -335,12 +336,15 @@ class ORedLR(Model):
         return merge_background(label_log_prior(self._design_matrix(X), weights, trusted), len(self.classes_))
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Return p(y | x, w) of new segments (eq. 1); its arg max is the inductive prediction (eq. 26).
+        """Return p(y | x, w) of new segments (eq. 1), calibrated; its arg max is the inductive prediction (eq. 26).
 
         The probability of the background is that of `weights_`, which predict the tags of new bags better; the
         probabilities of the classes given that it is none are those of `segment_weights_`, learnt from more segments.
         """
-        X = self._check_features(X)
+        return self._calibrated(self._prior(self._check_features(X)))
+
+    def _prior(self, X: Array) -> Array:
+        """Return p(y | x, w) of new segments before calibration."""
         by_segments = self._log_prior(self.segment_weights_, X)
         if not self.background:
             return np.exp(by_segments)
@@ -351,7 +355,7 @@ class ORedLR(Model):
         return np.exp(np.concatenate([classes, by_tags[:, n_classes:]], axis=1))
 
     def annotate(self, bags: BagSet) -> Array:
-        """Return the exact p(y | tags, labels, X, w) (eq. 11); its arg max is the transductive prediction (eq. 27).
+        """Return the exact p(y | tags, labels, X, w) (eq. 11), calibrated; its arg max is the prediction of eq. 27.
 
         Without a background class, a segment labelled `BACKGROUND` has a row of zeros.
         """
@@ -360,15 +364,17 @@ class ORedLR(Model):
         log_prior = self._log_prior(self.segment_weights_, bags.X)
         if self.background:
             log_prior = lower_background(log_prior, self.background_shift_)
-        return bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=self.leak).probabilities
+        posterior = bag_posterior(log_prior, bags.offsets, bags.tags, bags.labels, leak=self.leak)
+        return self._calibrated_given_tags(posterior.probabilities)
 
     def predict_tags(self, bags: BagSet) -> Array:
-        """Return the probability of each tag under the model, 1 - (1 - leak) prod_i (1 - p_i(c)).
+        """Return the probability of each tag, 1 - (1 - leak) prod_i (1 - p_i(c)) of the model, calibrated.
 
         The paper's rule (eq. 28) is the union of the segments' arg max, a set without probabilities.
         """
         self._check_bags(bags)
-        return tag_probabilities(self.predict_proba(bags.X), bags.offsets, len(self.classes_), self.leak)
+        found = tag_probabilities(self._prior(bags.X), bags.offsets, len(self.classes_), self.leak)
+        return self._calibrated_tags(found)
 
     # files
 

@@ -16,6 +16,7 @@ from miml_core.models.fit_progress import FitProgress, Phase
 from miml_core.models.ored_lr_likelihood import CandidateLikelihood
 from miml_core.models.ored_lr_penalty import Evidence, Penalty, choose_penalty
 from miml_core.models.ored_lr_solvers import Whitening, maximise_lbfgs
+from miml_core.models.temperatures import NOT_CALIBRATED, Calibration, calibrate
 from miml_core.posterior import posterior_cost
 
 Array = NDArray[np.float64]
@@ -30,11 +31,15 @@ _CANDIDATE_BACKGROUND = 3.0
 
 @dataclass(frozen=True)
 class Start:
-    """Where the final fit starts: penalty, (D + 1, K) weights, and the background's share that the tags support."""
+    """Where the final fit starts: penalty, (D + 1, K) weights, the background's share that the tags support.
+
+    The calibration is that of the folds in which the penalty was chosen; without folds, there is none.
+    """
 
     penalty: Penalty
     weights: Array
     background_share: float
+    calibration: Calibration = NOT_CALIBRATED
 
 
 def informative_bags(bags: BagSet, *, background: bool, prune: float) -> BagSet:
@@ -109,9 +114,11 @@ def find_start(
     report = partial(report_iteration, fit_progress, CHOOSING)
     chosen = choose_penalty(evidence, W, Whitening(objective, W), seed=seed, report=report, given=alpha)
     if not background_kinds:
-        return Start(chosen.penalty, chosen.weights, 0.0)
+        return Start(chosen.penalty, chosen.weights, 0.0, calibrate(chosen.held_out, bags, leak=evidence.leak))
     W = _split_background(chosen.weights, bags.n_classes, background_kinds, seed)
-    return Start(chosen.penalty, W, background_share(chosen.held_out, bags, leak=evidence.leak))
+    share = background_share(chosen.held_out, bags, leak=evidence.leak)
+    calibration = calibrate(chosen.held_out, bags, leak=evidence.leak, background_share=share)
+    return Start(chosen.penalty, W, share, calibration)
 
 
 def report_iteration(fit_progress: FitProgress, phase: int, objective: float, alpha: float) -> bool:

@@ -33,6 +33,7 @@ from miml_core.models.feature_maps import (
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.sim_lam import USUAL_FITS, choose_lam
 from miml_core.models.sim_solvers import Aggregate, Iterate, Loss, Problem, cccp, heuristic
+from miml_core.models.temperatures import Calibration, choose_temperatures
 
 Array = NDArray[np.float64]
 _CHOOSING, _FITTING = 0, 1
@@ -152,6 +153,8 @@ class SIM(Model):
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.temperature_ = fit_temperature(self.scores, bags, seed=seed)
+        temperatures = choose_temperatures(log_softmax(self.scores(bags.X) / self.temperature_, axis=1), bags)
+        self.set_calibration(Calibration(temperatures))
         self.tag_curve_ = np.array(fit_tag_curve(self.bag_scores(bags), bags.tags))
         return self
 
@@ -220,7 +223,7 @@ class SIM(Model):
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the softmax of the scores over the temperature; its arg max is the paper's inductive prediction."""
-        return np.exp(log_softmax(self.scores(X) / self.temperature_, axis=1))
+        return self._calibrated(np.exp(log_softmax(self.scores(X) / self.temperature_, axis=1)))
 
     def annotate(self, bags: BagSet) -> Array:
         """Return probabilities within each bag's tags; the arg max is the paper's transductive prediction (5.1.2).
@@ -232,12 +235,12 @@ class SIM(Model):
         self._check_bags(bags)
         log_prior = log_softmax(self.scores(bags.X) / self.temperature_, axis=1)
         if self.calibrated:
-            return posterior_within_tags(log_prior, bags)
+            return self._calibrated_given_tags(posterior_within_tags(log_prior, bags))
         log_prior[~_allowed(bags)] = -np.inf
         possible = np.isfinite(log_prior).any(axis=1)
         rows = np.zeros_like(log_prior)
         rows[possible] = np.exp(log_softmax(log_prior[possible], axis=1))
-        return rows
+        return self._calibrated_given_tags(rows)
 
     def bag_scores(self, bags: BagSet) -> Array:
         """Return the (B, C) scores F_c of bags, eq. 6 or eq. 8."""

@@ -8,6 +8,7 @@ from miml_core import BACKGROUND, BagSet, BagtagError
 from miml_core.models import load_model
 from miml_core.models.mimm import MIMM
 from miml_core.models.mixture_components import make_family
+from miml_core.models.temperatures import NOT_CALIBRATED
 
 FAMILIES = ("gaussian-diag", "gaussian-full", "bernoulli", "multinomial", "markov")
 
@@ -34,6 +35,7 @@ def discrete(kind: str, seed: int = 0) -> BagSet:
 def test_one_label_has_the_paper_s_adjusted_responsibilities():
     bags, _ = blobs(12)
     model = MIMM(restarts=0, max_iter=3).fit(bags)
+    model.set_calibration(NOT_CALIBRATED)
     Z = model._reduce(bags.X)
     each = [norm.pdf(Z, model.mean_[k], np.sqrt(model.variance_[k])).prod(axis=1) for k in (0, 1)]
     joint = model.weights_ * np.stack(each, axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -107,3 +108,12 @@ def test_too_few_bags_give_no_score_and_stopping_is_obeyed() -> None:
 
     with pytest.raises(Stop):
         held_out.score(MODELS["ored-lr"](alpha=1.0), made_up(30), np.arange(30), stop)
+
+
+def test_tags_of_held_out_bags_show_how_honest_the_probabilities_are() -> None:
+    bags = made_up(60, sense=3.0)
+    model = MODELS["ored-lr"]().fit(bags)
+    honest = held_out.score(model, bags, np.arange(60), never)["held_out_calibration_error"]
+    model.set_calibration(replace(model.calibration, tag_curve=(0.1, 0.0)))
+    vague = held_out.score(model, bags, np.arange(60), never)["held_out_calibration_error"]
+    assert honest < 0.1 < vague

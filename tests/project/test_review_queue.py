@@ -8,6 +8,7 @@ import pytest
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project import Project
+from miml_core.project.queries import prediction_blocks, scores
 from tests.project.conftest import store_run
 
 
@@ -165,3 +166,19 @@ def test_the_informative_queue_reads_its_index(unsure: Project) -> None:
     with unsure.store.read() as connection:
         plan = " ".join(row[-1] for row in connection.execute(text(f"EXPLAIN QUERY PLAN {asked}")))
     assert "review_most_informative" in plan and "TEMP B-TREE" not in plan
+
+
+def test_the_calibration_error_of_a_run_is_that_of_labels_given_after_it(
+    unsure: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for segment in range(1, 11):  # Wren is predicted with .5, .55 ... .95; it is right for every other one
+        unsure.edits.set_label(segment, 1 + segment % 2)
+
+    def found() -> dict[str, float]:
+        with unsure.store.read() as connection:
+            return scores.held_out_agreement(connection, prediction_blocks.current_run(connection))
+
+    assert "calibration_error" not in found(), "ten are too few"
+    monkeypatch.setattr(scores, "_FEWEST_CHECKED", 10)
+    assert found()["calibration_error"] == pytest.approx(0.225, abs=0.01)
+    assert found()["n_checked_before"] == 10

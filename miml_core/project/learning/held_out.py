@@ -36,9 +36,12 @@ def score(model: Model, bags: BagSet, bag_ids: NDArray[np.int64], progress: Prog
     -------
     ``held_out_log_likelihood`` is the mean of log p(tags | segments) over the held-out bags (0 would be perfect),
     ``held_out_average_precision`` how far their true tags are above the others when sorted by the model's scores
-    (1 is perfect; left out where every bag has all tags or none), ``held_out_bags`` how many bags there were.
+    (1 is perfect; left out where every bag has all tags or none), ``held_out_calibration_error`` how far the
+    probabilities of tags are from the share of tags that are present, ``held_out_bags`` how many bags there were.
     """
     from miml_core.evaluation.metrics import average_precision
+    from miml_core.evaluation.reliability import expected_calibration_error
+    from miml_core.models.temperatures import NOT_CALIBRATED
     from miml_core.review.queue import shuffled
 
     tagged = np.flatnonzero((bags.tags != 0).any(axis=1))
@@ -49,10 +52,15 @@ def score(model: Model, bags: BagSet, bag_ids: NDArray[np.int64], progress: Prog
     for fold in range(FOLDS):
         held_out, learnt = bags[order[fold::FOLDS]], bags[np.delete(order, np.s_[fold::FOLDS])]
         fitted = _like(model).fit(learnt, progress=_part_of(progress, fold))
+        if fitted.calibration == NOT_CALIBRATED:
+            fitted.set_calibration(model.calibration)  # with alpha given, a fit has no folds to choose it by
         likelihoods.append(tag_log_likelihood(fitted, held_out))
         tags.append(held_out.tags)
         scores.append(fitted.predict_tags(held_out))
+    known = np.concatenate(tags) != 0
+    present, probability = (np.concatenate(tags) > 0)[known], np.concatenate(scores)[known]
     found = {
+        "held_out_calibration_error": expected_calibration_error(probability, present),
         "held_out_log_likelihood": float(np.concatenate(likelihoods).mean()),
         "held_out_average_precision": average_precision(np.concatenate(tags), np.concatenate(scores)),
         "held_out_bags": float(len(order)),

@@ -66,7 +66,7 @@ def run(context: JobContext) -> dict[str, Any]:
         outputs,
         progress=lambda done, of, _: context.report(done, of, "storing predictions"),
     )
-    _finish(context, run_id, time.monotonic() - began, model.has_background, ended)
+    _finish(context, run_id, time.monotonic() - began, model, ended)
     review_index.summarise_all(
         context.store, progress=lambda done, of, _: context.report(done, of, "sorting the review queue")
     )
@@ -106,18 +106,19 @@ def _begin(
         )
 
 
-def _finish(context: JobContext, run_id: int, seconds: float, background: bool, message: str) -> None:
+def _finish(context: JobContext, run_id: int, seconds: float, model: Any, message: str) -> None:
     curves = {name: values for name, values in context.info.get("curves", {}).items() if values}
     with context.store.write() as connection:
         scores = {name: values[-1] for name, values in curves.items()}
         scores |= {name: context.info[name] for name in ("alpha",) if name in context.info}
+        scores["sure_from"] = float(model.sure_from_)
         scores |= held_out_agreement(connection, prediction_blocks.current_run(connection))
         training_runs.change(
             connection,
             run_id,
             state="done",
             seconds=seconds,
-            background=background,
+            background=model.has_background,
             message=message,
             curves=json.dumps(curves),
             scores=json.dumps(scores),
