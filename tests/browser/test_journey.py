@@ -108,7 +108,7 @@ def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
 
 def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, server, home):
     folder = home / "Bilder äöü 图片"
-    make_media(folder, "picture", seed=3, count=14)
+    make_media(folder, "picture", seed=3, count=9)
     page.goto(server.url)
     box = page.get_by_label("Folder", exact=True).first
     box.fill(str(folder))
@@ -118,7 +118,7 @@ def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, serv
     target = until(lambda: next((home / "home").glob("*äöü*"), None))
     page.wait_for_url(re.compile("project="))
     with Project.open(target) as project:
-        until(lambda: project.progress().n_bags == 14 and project.progress().n_segmented == 14 and idle(project))
+        until(lambda: project.progress().n_bags == 9 and project.progress().n_segmented == 9 and idle(project))
         go(page, "Segment")
         canvas(page, "segment")
         go(page, "Tag")
