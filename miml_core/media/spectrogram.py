@@ -44,6 +44,9 @@ class SpectrogramSettings:
     normalisation : "none", "band" or "pcen"
         Levels unchanged; each band relative to its median level; or per-channel energy normalisation, which follows
         slow changes of the background.
+    flat : bool
+        Draw each frequency band relative to its own noise, so that faint calls stand out from wind, water and hum.
+        It has no effect on levels that are normalised already.
     quiet_db, loud_db : float
         Levels at the two ends of the colour map, in decibels above the recording's median level.
     colour_map : str
@@ -65,8 +68,9 @@ class SpectrogramSettings:
     mel_bands: int = 128
     normalisation: Literal["none", "band", "pcen"] = "none"
 
+    flat: bool = True
     quiet_db: float = 0.0
-    loud_db: float = 45.0
+    loud_db: float = 35.0
     colour_map: str = "magma"
 
     def __post_init__(self) -> None:
@@ -117,7 +121,7 @@ class SpectrogramSettings:
         return cls(**{name: value for name, value in values.items() if name in known})
 
 
-_VIEW = ("quiet_db", "loud_db", "colour_map")
+_VIEW = ("flat", "quiet_db", "loud_db", "colour_map")
 
 PRESETS = {
     "birds": SpectrogramSettings(),

@@ -10,8 +10,9 @@ the sampled places, and appears when the user zooms in. (Segments are found on a
 beside the overview.) As every column above level 2 joins the same number of frames, the background looks the same at
 every level.
 
-All tiles of a level are coloured against one background level, taken from columns spread over the whole bag, so that
-neighbouring tiles look like one picture. A bag of up to 16384 columns looks exactly as `rendering.render_png` draws it.
+All tiles of a level are coloured against one background level, and a `flat` view against one level of noise per band.
+Both are taken from columns spread over the whole bag, so that neighbouring tiles look like one picture. A bag of up to
+16384 columns looks exactly as `rendering.render_png` draws it.
 """
 
 from __future__ import annotations
@@ -25,9 +26,17 @@ from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
 from miml_core.media.audio import open_reader
-from miml_core.media.rendering import WIDEST_PICTURE, background_level, encode_png
+from miml_core.media.rendering import (
+    WIDEST_PICTURE,
+    audible_columns,
+    background_level,
+    band_noise,
+    encode_levels,
+    encode_png,
+    is_flattened,
+)
 from miml_core.media.sound_blocks import SoundWindow
-from miml_core.media.spectrogram import QUIETEST_DB, Pcen, _frame_power, _layout, _levels, _mel_filters
+from miml_core.media.spectrogram import Pcen, _frame_power, _layout, _levels, _mel_filters
 
 TILE_COLUMNS = 1024
 FRAMES_PER_COLUMN = 8
@@ -80,19 +89,25 @@ class SpectrogramTiles:
         return -(-self.columns(level) // TILE_COLUMNS)
 
     def png(self, level: int, tile: int) -> bytes:
-        """Return a tile as a PNG.
+        """Return a tile as a PNG in colours.
 
         Raises
         ------
         BagtagError
             There is no such level or tile, or the file cannot be read.
         """
+        return encode_png(self._tile(level, tile), self.background(level), self.settings)
+
+    def levels_png(self, level: int, tile: int) -> bytes:
+        """Return a tile as a grey PNG of levels (`rendering.encode_levels`), to be coloured where it is shown."""
+        return encode_levels(self._tile(level, tile), self.background(level))
+
+    def _tile(self, level: int, tile: int) -> Floats:
         if not (0 <= level <= self.top_level and 0 <= tile < self.tiles(level)):
             raise BagtagError(f"The spectrogram has no tile {tile} at level {level}.")
         first = tile * TILE_COLUMNS
         last = min(first + TILE_COLUMNS, self.columns(level))
-        background = self.background(level)
-        return encode_png(self._rows(self.values(level, first, last)), background, self.settings)
+        return self._rows(self.values(level, first, last))
 
     def values(self, level: int, first: int, last: int) -> Floats:
         """Return columns `first` to `last` of a level as (rows, columns) decibels."""
@@ -115,12 +130,10 @@ class SpectrogramTiles:
         if self.settings.normalisation == "pcen":
             return background_level(self._pcen_sample(read, level, columns))
         if level == 0 and self.width <= WIDEST_PICTURE:
-            return background_level(
-                _without_silence(self._rows(self._every(read, max(1, self.width // 512)))), self.width
-            )
+            return background_level(self._rows(self._audible(self._every(read, max(1, self.width // 512)))), self.width)
         spread = np.arange(0, columns, max(1, columns // _SAMPLED_COLUMNS))
         sample = np.concatenate(list(self._sampled(read, level, spread)), axis=1)
-        return background_level(_without_silence(self._rows(sample)), len(spread))
+        return background_level(self._rows(self._audible(sample)), len(spread))
 
     def _every(self, read: Read, step: int) -> Floats:
         """Return every `step`th column of level 0."""
@@ -229,23 +242,39 @@ class SpectrogramTiles:
         values = _levels(power)
         if self.settings.normalisation == "band":
             values -= self.band_medians
+        elif is_flattened(self.settings):
+            values -= self.band_noise
         return values
+
+    def _audible(self, values: Floats) -> Floats:
+        """Leave out columns of digital silence, which are not background, unless there are no others."""
+        if self.settings.normalisation == "band":
+            return values[:, audible_columns(values + self.band_medians)]
+        return values[:, audible_columns(values + self.band_noise if is_flattened(self.settings) else values)]
 
     @cached_property
     def band_medians(self) -> Floats:
         """(bands, 1) float: median level (median power for PCEN) of each band, of all columns or of a sample."""
+        power = self._band_sample()
+        values = power if self.settings.normalisation == "pcen" else _levels(power)
+        return np.asarray(np.median(values, axis=1, keepdims=True), dtype=np.float32)
+
+    @cached_property
+    def band_noise(self) -> Floats:
+        """(bands, 1) float: level of each band's noise, of all columns or of a sample."""
+        return band_noise(_levels(self._band_sample()))
+
+    def _band_sample(self) -> Floats:
+        """Return the (bands, columns) power of all columns, or of some that are spread over the bag."""
         bands = self._layout.last_bin - self._layout.first_bin
         whole = self.width * bands <= _WHOLE_CELLS and self.window.count <= 2 * _WHOLE_CELLS
         most = self.width if whole else min(self.width, max(16, min(512, _WHOLE_CELLS // bands)))
         with open_reader(self.window.path, self.window.channel) as read:
             if whole:
-                power = self._power(read, 0, self.width)
-            else:
-                spread = np.linspace(0, self.width - 1, most).astype(int).tolist()
-                frames = np.concatenate([self._windows(read, column, column + 1) for column in spread])
-                power = self._bands(_frame_power(frames, self._layout))
-        values = power if self.settings.normalisation == "pcen" else _levels(power)
-        return np.asarray(np.median(values, axis=1, keepdims=True), dtype=np.float32)
+                return self._power(read, 0, self.width)
+            spread = np.linspace(0, self.width - 1, most).astype(int).tolist()
+            frames = np.concatenate([self._windows(read, column, column + 1) for column in spread])
+            return self._bands(_frame_power(frames, self._layout))
 
     @property
     def _hop_seconds(self) -> float:
@@ -266,9 +295,3 @@ def _read_or_silence(read: Read, first: int, count: int) -> Floats:
         return np.zeros(count, dtype=np.float32)
     samples = np.nan_to_num(samples, copy=False, posinf=0.0, neginf=0.0)
     return samples if len(samples) == count else np.pad(samples, (0, count - len(samples)))
-
-
-def _without_silence(values: Floats) -> Floats:
-    """Leave out columns of digital silence, which are not background, unless there are no others."""
-    audible = values.max(axis=0) > QUIETEST_DB + 1
-    return values[:, audible] if audible.any() else values

@@ -160,7 +160,7 @@ def opened(png):
 @pytest.mark.parametrize("name", list(COLOUR_MAPS))
 def test_a_picture_has_one_pixel_a_cell_in_the_colours_of_the_map(name):
     made = make_spectrogram(hissing(), RATE, SpectrogramSettings())
-    settings = SpectrogramSettings(colour_map=name, quiet_db=0.0, loud_db=30.0)
+    settings = SpectrogramSettings(colour_map=name, flat=False, quiet_db=0.0, loud_db=30.0)
     picture = opened(render_png(made, settings))
     assert picture.shape == (*made.values.shape, 3)
     colours = np.asarray(colour_map(name)).reshape(-1, 3)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from miml_core import BagtagError
 from miml_core.media import tiles as tiles_module
-from miml_core.media.rendering import render_png
+from miml_core.media.rendering import LEVEL_RANGE, render_png
 from miml_core.media.sound_blocks import SoundWindow
 from miml_core.media.spectrogram import SpectrogramSettings, read_spectrogram
 from miml_core.media.tiles import FRAMES_PER_COLUMN, TILE_COLUMNS, SpectrogramTiles
@@ -46,7 +46,8 @@ def recording(tmp_path_factory) -> Path:
 
 
 SETTINGS = {
-    "linear": BIRDS,
+    "flat": BIRDS,
+    "linear": replace(BIRDS, flat=False),
     "mel": replace(BIRDS, scale="mel", mel_bands=64),
     "band": replace(BIRDS, normalisation="band"),
     "pcen": replace(BIRDS, normalisation="pcen"),
@@ -90,8 +91,9 @@ def _one_tile(tiles: SpectrogramTiles, level: int) -> bytes:
     return encode_png(tiles.values(level, 0, tiles.columns(level)), tiles.background(level), tiles.settings)
 
 
-def test_a_higher_level_keeps_the_loudest_frame(recording):
-    tiles = tiled(recording, 0.0, 182.37, BIRDS)
+@pytest.mark.parametrize("name", ["flat", "linear"])
+def test_a_higher_level_keeps_the_loudest_frame(recording, name):
+    tiles = tiled(recording, 0.0, 182.37, SETTINGS[name])
     lowest = tiles.values(0, 0, tiles.columns(0))
     for level in (1, 3):
         starts = np.arange(0, tiles.width, 1 << level)
@@ -141,3 +143,31 @@ def test_a_file_cut_short_shows_what_there_is(recording, tmp_path):
     whole = picture(tiled(tmp_path / "whole.flac", 0.0, 182.37, BIRDS), 0)
     assert len(shown) == len(whole) and 0.2 < shown.shape[1] / whole.shape[1] < 0.5
     assert np.mean(shown > 0) > 0.2
+
+
+def test_a_faint_call_stands_out_of_a_quiet_band_beside_loud_wind(tmp_path):
+    """Each band is drawn against its own noise: wind at 400 Hz is as dark as the rest, a call 12 dB above it is not."""
+    rng = np.random.default_rng(0)
+    n = 20 * RATE
+    t = np.arange(n) / RATE
+    wind = np.convolve(rng.normal(0, 0.5, n), np.hanning(40) / 20, mode="same")
+    call = 0.004 * np.sin(2 * np.pi * 3000 * t) * ((t > 10) & (t < 10.3))
+    soundfile.write(tmp_path / "wind.wav", wind + call + rng.normal(0, 0.002, n), RATE, subtype="FLOAT")
+    shown = {}
+    for flat in (True, False):
+        tiles = tiled(tmp_path / "wind.wav", 0.0, 20.0, replace(BIRDS, flat=flat))
+        grey = np.concatenate([pixels(tiles.levels_png(0, tile)) for tile in range(tiles.tiles(0))], axis=1)
+        rows = np.linspace(4000, 80, grey.shape[0])
+        at = slice(round(10.05 / 0.008), round(10.25 / 0.008))
+        wind_level, call_level = (np.median(grey[np.abs(rows - hertz).argmin(), at]) for hertz in (120, 3000))
+        shown[flat] = (float(wind_level), float(call_level))
+    assert shown[True][1] > shown[True][0] + 25 and shown[False][1] < shown[False][0]
+
+
+def test_grey_levels_and_colours_show_the_same(recording):
+    tiles = tiled(recording, 0.0, 30.0, BIRDS)
+    low, high = LEVEL_RANGE
+    decibels = low + pixels(tiles.levels_png(1, 0)) * (high - low) / 255
+    expected = np.clip(decibels / BIRDS.loud_db * 255, 0, 255)
+    apart = np.abs(pixels(tiles.png(1, 0)).astype(float) - expected)
+    assert apart.max() <= 5, "a step of grey is less than half a decibel"
