@@ -181,6 +181,17 @@ class Project:
             who = self.annotator if annotator is None else annotator
             settings_.set_place(connection, place, annotator=who)
 
+    @property
+    def view_band(self) -> tuple[float, float | None] | None:
+        """The frequency range, in hertz, that sounds are shown with; None shows all that is analysed."""
+        with self.store.read() as connection:
+            return settings_.view_band(connection)
+
+    def set_view_band(self, band: tuple[float, float | None] | None) -> None:
+        """Store which frequencies sounds are shown with; (2000.0, None) is from 2 kHz on. Analysis is untouched."""
+        with self.store.write() as connection:
+            settings_.set_view_band(connection, band)
+
     def get_preference(self, name: str, default: Any = None) -> Any:
         """Return a value that the app stores with the project (view settings, hints that were read); any JSON."""
         with self.store.read() as connection:

@@ -192,7 +192,9 @@ class SegmentSummary:
     n_segments: int
     n_checked: int
     labels: dict[int, int]
-    """Label -> segments that a person gave it, or that the current run gives it with at least one half."""
+    """Label -> segments that a person gave it, or that the current run gives it for sure (`review.sure_from()`)."""
+    n_unsure: int
+    """Segments without a person's label whose best guess is not sure."""
     density: list[int]
     """Number of segments in each of some equal parts of the bag."""
 

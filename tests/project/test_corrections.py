@@ -8,6 +8,8 @@ import pytest
 from miml_core.bags import BACKGROUND, UNKNOWN
 from miml_core.errors import BagtagError
 from miml_core.project import Gone, Project
+from miml_core.project.db import settings
+from miml_core.project.learning import training_runs
 from tests.project.conftest import store_run
 
 
@@ -84,3 +86,32 @@ def test_a_changed_mind_does_not_change_what_had_been_predicted(predicted: Proje
     predicted.edits.set_label(segment.id, 3)
     assert predicted.review.sample_accuracy(0).n == 1
     assert predicted.review.sample_accuracy(0).n_right == 0
+
+
+def test_accepting_a_bag_leaves_open_what_is_not_sure(small: Project) -> None:
+    sure = np.array([[0.9, 0.05, 0.05, 0.0], [0.41, 0.3, 0.2, 0.09], [0.1, 0.7, 0.1, 0.1]])
+    store_run(small, lambda n: np.resize(sure, (n, 4)))
+    small.edits.accept_bag(1, sure_from=0.7)
+    assert [segment.label for segment in small.segments.list(1)] == [1, None, 2, 1, None]
+    small.edits.undo()
+    assert [segment.label for segment in small.segments.list(1)] == [None] * 5
+
+
+def test_the_threshold_of_certainty_is_the_runs_until_somebody_chooses_one(small: Project) -> None:
+    assert small.review.sure_from() == 0.5
+    run = store_run(small, lambda n: np.full((n, 4), 0.25))
+    with small.store.write() as connection:
+        training_runs.add_scores(connection, run, {"sure_from": 0.6234})
+    assert small.review.sure_from() == small.review.default_sure_from() == 0.62
+    before = small.revision
+    small.review.set_sure_from(0.8)
+    assert small.review.sure_from() == 0.8 and small.review.default_sure_from() == 0.62
+    assert "settings" in small.news(before).topics
+    assert "sure from 80%" in small.edits.history(limit=1)[0].sentence
+    small.review.set_sure_from(None)
+    assert small.review.sure_from() == 0.62
+    with pytest.raises(BagtagError, match="between 0 and 1"):
+        small.review.set_sure_from(1.5)
+    with small.store.write() as connection:
+        settings.put(connection, "sure_from", "high")  # a project that Bagtag did not write
+    assert small.review.sure_from() == 0.62

@@ -16,6 +16,9 @@ from miml_core.project.db.schema import bags, features, meta, topics
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
 
+SURE_DECIMALS = 2
+"""Thresholds of certainty are whole percents, so that the screen and the database draw the line at the same place."""
+
 _GET = select(meta.c.value).where(meta.c.key == bindparam("key"))
 _PUT = text("INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = :value")
 
@@ -109,6 +112,43 @@ def set_place(connection: Connection, new: Place | None, *, annotator: str) -> N
         sentence = "removed the place of the recordings" if new is None else f"set the place of the recordings to {new}"
         notes.write_note(connection, annotator, "settings", sentence, revision=revision)
         put(connection, "place", None if new is None else [new.latitude, new.longitude])
+
+
+def sure_from(connection: Connection) -> float | None:
+    """Return the probability from which on a person wants predictions to count as sure; None if nobody chose one."""
+    stored = get(connection, "sure_from")
+    is_number = isinstance(stored, int | float) and not isinstance(stored, bool)
+    return float(stored) if is_number and 0 <= stored <= 1 else None
+
+
+def set_sure_from(connection: Connection, new: float | None, *, annotator: str) -> None:
+    """Store from which probability on a prediction counts as sure; None goes back to the model's own."""
+    if new is not None and not 0 <= new <= 1:
+        raise BagtagError(f"A prediction counts as sure from a probability between 0 and 1, not from {new:g}.")
+    rounded = None if new is None else round(float(new), SURE_DECIMALS)
+    if rounded != sure_from(connection):
+        revision = revisions.advance(connection, changed_topics=["settings"])
+        sentence = f"predictions count as sure from {'the threshold of the model' if new is None else f'{rounded:.0%}'}"
+        notes.write_note(connection, annotator, "settings", sentence, revision=revision)
+        put(connection, "sure_from", rounded)
+
+
+def view_band(connection: Connection) -> tuple[float, float | None] | None:
+    """Return the frequency range, in hertz, that sounds are shown with; None shows all that was analysed."""
+    try:
+        low, high = get(connection, "view_band")
+        return float(low), None if high is None else float(high)
+    except (TypeError, ValueError):  # none, or no numbers in a project that Bagtag did not write
+        return None
+
+
+def set_view_band(connection: Connection, new: tuple[float, float | None] | None) -> None:
+    """Store the frequency range that sounds are shown with; segments and features do not depend on it."""
+    if new is not None and (new[0] < 0 or (new[1] is not None and new[1] <= new[0])):
+        raise BagtagError("The low end of a frequency range must be below its high end; enter other frequencies.")
+    if new != view_band(connection):
+        revisions.advance(connection, changed_topics=["settings"])
+        put(connection, "view_band", None if new is None else list(new))
 
 
 def segment_key(connection: Connection) -> str:

@@ -15,7 +15,7 @@ from miml_core.project.db.rows import bag_row, segment_rows
 from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, verdicts
 from miml_core.project.db.schema import segments as segments_table
 from miml_core.project.edits.edit import Edit, Outcome
-from miml_core.project.edits.fields import BagId, Flag, Label, SegmentIds
+from miml_core.project.edits.fields import BagId, Flag, Label, Probability, SegmentIds
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.edits.tags import add_tag
 from miml_core.project.queries import predictions
@@ -73,11 +73,12 @@ class Accept(Edit):
 
 @dataclass(frozen=True)
 class AcceptBag(Edit):
-    """Confirm the predictions of all segments of a bag that nobody has checked by eye."""
+    """Confirm the predictions of all segments of a bag that nobody has checked by eye, if they are this probable."""
 
     name: ClassVar[str] = "accept_bag"
     changes_predictions: ClassVar[bool] = False
     bag: BagId
+    sure_from: Probability = 0.0
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         bag = bag_row(changes.connection, self.bag)
@@ -88,11 +89,11 @@ class AcceptBag(Edit):
             .where(segments_table.c.bag_id == bag.id, segments_table.c.alive, verdicts.c.segment_id.is_(None))
         ).all()
         predicted = _predicted(changes.connection, unlabelled)
-        chosen = [row for row in unlabelled if row.id in predicted]
-        if unlabelled and not chosen:
+        if unlabelled and not predicted:
             raise BagtagError(f"{bag.name} has no predictions to accept; train a model first.")
-        for row in chosen:
-            guess = predicted[row.id]
+        guesses = [(row, predicted[row.id]) for row in unlabelled if row.id in predicted]
+        chosen = [(row, guess) for row, guess in guesses if guess.probability >= self.sure_from]
+        for row, guess in chosen:
             set_label(changes, row, guess.top, annotator, accepted=True, guess=guess)
         return Outcome(f"{bag.name}: accepted the predictions of {len(chosen)} segments", bag.id)
 

@@ -14,17 +14,17 @@ from sqlalchemy import Connection, Row, and_, or_, select, text, true
 from miml_core.bags import BACKGROUND
 from miml_core.project.db.schema import bags, verdicts
 from miml_core.project.db.schema import segments as table
-from miml_core.project.queries import segments
+from miml_core.project.queries import certainty, segments
 from miml_core.project.records import SegmentRange, SegmentSummary
 
 MOST_OUTLINES = 300
 MOST_BOXES = 1500
-_SURE = 0.5
 
 _LABELS = text(
     """
     SELECT CASE WHEN verdicts.segment_id IS NOT NULL THEN coalesce(verdicts.class_id, :background)
-                WHEN predictions.probability >= :sure THEN predictions.top END AS label, count(*) AS number
+                WHEN predictions.probability >= :sure THEN predictions.top END AS label, count(*) AS number,
+           count(predictions.segment_id) AS predicted
     FROM segments
     LEFT JOIN verdicts ON verdicts.segment_id = segments.id
     LEFT JOIN predictions ON predictions.segment_id = segments.id
@@ -59,18 +59,17 @@ def between(
 
 
 def summary(connection: Connection, bag_id: int, first: float, last: float, bins: int) -> SegmentSummary:
-    """Count all segments of a bag: checked, by label, and by time in `bins` equal parts of a range."""
+    """Count all segments of a bag: checked, by label (given or sure), not sure, and by time in `bins` equal parts."""
     n, checked = connection.execute(select(bags.c.n_segments, bags.c.n_reviewed).where(bags.c.id == bag_id)).one()
-    labels = {
-        int(row.label): int(row.number)
-        for row in connection.execute(_LABELS, {"bag": bag_id, "background": BACKGROUND, "sure": _SURE})
-        if row.label is not None
-    }
+    sure = certainty.sure_from(connection)
+    rows = connection.execute(_LABELS, {"bag": bag_id, "background": BACKGROUND, "sure": sure}).all()
+    labels = {int(row.label): int(row.number) for row in rows if row.label is not None}
+    unsure = sum(int(row.predicted) for row in rows if row.label is None)
     density = [0] * bins
     width = max(last - first, 1e-9) / bins
     for row in connection.execute(_DENSITY, {"bag": bag_id, "first": first, "width": width}):
         density[min(max(int(row.bin), 0), bins - 1)] += int(row.number)
-    return SegmentSummary(int(n), int(checked), labels, density)
+    return SegmentSummary(int(n), int(checked), labels, unsure, density)
 
 
 def next_one(

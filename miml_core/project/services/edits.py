@@ -167,9 +167,11 @@ class Edits(Service):
         """Confirm the current run's prediction of segments."""
         return self.apply(Accept(_ids(segment_ids), sampled), annotator=annotator, seen=seen)
 
-    def accept_bag(self, bag_id: int, *, annotator: str | None = None, seen: int | None = None) -> EditResult:
-        """Confirm the predictions of all segments of the bag that nobody has checked by eye."""
-        return self.apply(AcceptBag(bag_id), annotator=annotator, seen=seen)
+    def accept_bag(
+        self, bag_id: int, *, sure_from: float = 0.0, annotator: str | None = None, seen: int | None = None
+    ) -> EditResult:
+        """Confirm the predictions of this probability or more of all segments of the bag that nobody has checked by eye."""
+        return self.apply(AcceptBag(bag_id, sure_from), annotator=annotator, seen=seen)
 
     def label_many(
         self,

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from miml_core.project.queries import above, checked_predictions, predictions, review_queue, tag_reasons, wall
+from miml_core.project.db import settings
+from miml_core.project.queries import (
+    above,
+    certainty,
+    checked_predictions,
+    predictions,
+    review_queue,
+    tag_reasons,
+    wall,
+)
 from miml_core.project.queries.checked_predictions import CheckedPredictions
 from miml_core.project.queries.wall import WallQuery
 from miml_core.project.review_records import (
@@ -60,6 +69,25 @@ class Review(Service):
         """Return the number of segments in each order (without "class")."""
         with self._store.read() as connection:
             return review_queue.sizes(connection)
+
+    def sure_from(self) -> float:
+        """Return the probability from which on a prediction counts as sure, for the whole project.
+
+        Below it a segment is shown as "?" with its best guesses. It is what somebody chose (`set_sure_from`), else
+        the threshold of the current run.
+        """
+        with self._store.read() as connection:
+            return certainty.sure_from(connection)
+
+    def default_sure_from(self) -> float:
+        """Return the threshold of the current run (`Run.scores["sure_from"]`, from calibration), or 0.5."""
+        with self._store.read() as connection:
+            return certainty.default_sure_from(connection)
+
+    def set_sure_from(self, probability: float | None, *, annotator: str | None = None) -> None:
+        """Choose from which probability on a prediction counts as sure; None goes back to the current run's."""
+        with self._store.write() as connection:
+            settings.set_sure_from(connection, probability, annotator=self._name_or_own(annotator))
 
     def sample_accuracy(self, run_id: int | None = None) -> SampleAccuracy:
         """Return the accuracy of a run (by default the current one; 0 for all runs) in the random sample."""
