@@ -40,8 +40,8 @@ with show_errors():
         hint(
             project,
             "review",
-            f"Press **Enter** to accept a prediction, **1 – 9** to correct it, "
-            f"{'**Space** to hear it, ' if project.kind == 'sound' else ''}**N** for the next. "
+            f"Press **Enter** to accept a prediction and go on in the list, **1 – 9** to correct it, "
+            f"{'**Space** to hear it, ' if project.kind == 'sound' else ''}**N** to leave it open. "
             "After a few corrections press *Retrain* and continue.",
         )
         order, class_id = choose_order(project)

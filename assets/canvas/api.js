@@ -1,9 +1,11 @@
 /** The routes of the app: bags, pictures, sound, the queue, counters, revisions, edits. */
 
+import { LevelImage } from "./level_image.js";
+
 const KEPT_BAGS = 12;
 const KEPT_SUGGESTIONS = 40;
 const KEPT_IMAGES = 8;
-const KEPT_TILE_PIXELS = 32_000_000; // 4 bytes each, once decoded
+const KEPT_TILE_PIXELS = 32_000_000; // 5 bytes each: the level and the colour
 const KEEPALIVE_BYTES = 60_000; // browsers refuse more
 
 export class ApiError extends Error {
@@ -68,7 +70,8 @@ export class Api extends EventTarget {
     const path = `bag/${id}${Object.keys(query).length ? `?${new URLSearchParams(query)}` : ""}`;
     return this.#once(path, async () => {
       const bag = await this.#json(path);
-      keep(this.#bags, id, bag, KEPT_BAGS);
+      const isOlder = bag.revision < this.#bags.get(id)?.revision; // it was sent before edits that the copy here has
+      if (!isOlder) keep(this.#bags, id, bag, KEPT_BAGS);
       return bag;
     });
   }
@@ -101,12 +104,12 @@ export class Api extends EventTarget {
 
   knownTile(id, version, level, tile) {
     const name = `${id}/${version}/${level}/${tile}`;
-    const bitmap = this.#tiles.get(name);
-    if (bitmap) {
+    const image = this.#tiles.get(name);
+    if (image) {
       this.#tiles.delete(name);
-      this.#tiles.set(name, bitmap);
+      this.#tiles.set(name, image);
     }
-    return bitmap;
+    return image;
   }
 
   /** One tile of a bag's spectrogram; the ones used longest ago are let go. */
@@ -115,15 +118,15 @@ export class Api extends EventTarget {
     if (this.#tiles.has(name)) return Promise.resolve(this.#tiles.get(name));
     return this.#once(`tile/${name}`, async () => {
       const response = await this.#get(`image/${id}?v=${encodeURIComponent(version)}&level=${level}&tile=${tile}`);
-      const bitmap = await createImageBitmap(await response.blob());
-      this.#tiles.set(name, bitmap);
-      this.#tilePixels += bitmap.width * bitmap.height;
+      const image = await LevelImage.read(await response.blob());
+      this.#tiles.set(name, image);
+      this.#tilePixels += image.width * image.height;
       for (const [oldest, old] of this.#tiles) {
         if (this.#tilePixels <= KEPT_TILE_PIXELS || oldest === name) break;
         this.#tiles.delete(oldest);
         this.#tilePixels -= old.width * old.height;
       }
-      return bitmap;
+      return image;
     });
   }
 
@@ -179,6 +182,12 @@ export class Api extends EventTarget {
   /** Start a training like that of the current model. */
   retrain() {
     return this.#json("retraining", { method: "POST" });
+  }
+
+  /** Show all bags of the project with these frequencies (hertz; null: as far as there are any). */
+  setViewBand(low, high) {
+    const headers = { "Content-Type": "application/json" };
+    return this.#json("view-band", { method: "POST", headers, body: JSON.stringify({ low, high }) });
   }
 
   /** What changed after a revision: the new revision, bags, topics. */

@@ -1,4 +1,5 @@
 /** The picture behind the segments of the bag on screen: one photograph, or the tiles of a spectrogram in view. */
+import { adjusted } from "./level_image.js";
 import { paintImage } from "./paint.js";
 import { paintTiles, tilesFor } from "./tiles.js";
 
@@ -8,6 +9,8 @@ export class Backdrop {
   #name = null;
   #bag = null;
   #single = null;
+  #adjusted = null; // the photograph in another contrast: { of, name, picture }
+  #colours = null; // of a sound's levels
   #wanted = []; // [level, tile], the most urgent first
   #onTheWay = new Set();
   #failed = false;
@@ -38,12 +41,25 @@ export class Backdrop {
     return this.editor.api.knownTile(this.#bag.id, this.#bag.image, level, tile);
   }
 
+  /** A tile in the colours of the project and the contrast of this browser; undefined while it is not here. */
+  picture(level, tile) {
+    return this.known(level, tile)?.in(this.#colours);
+  }
+
   paint(ctx) {
-    const { view, layers } = this.editor;
-    if (this.#single) paintImage(ctx, view, this.#single);
+    const { contrast, view, layers } = this.editor;
+    if (this.#single) paintImage(ctx, view, this.#adjustedPicture());
     if (!this.#bag?.tiles) return;
-    paintTiles(ctx, view, this.#bag.tiles, (level, tile) => this.known(level, tile), this.#pixels, layers.ratio);
+    this.#colours = contrast.ofSound(this.#bag.view);
+    paintTiles(ctx, view, this.#bag.tiles, (level, tile) => this.picture(level, tile), this.#pixels, layers.ratio);
     this.#fetchTiles();
+  }
+
+  #adjustedPicture() {
+    const table = this.editor.contrast.ofPicture();
+    const isKept = this.#adjusted?.of === this.#single && this.#adjusted.name === table.name;
+    if (!isKept) this.#adjusted = { of: this.#single, name: table.name, picture: adjusted(this.#single, table) };
+    return this.#adjusted.picture;
   }
 
   get #pixels() {

@@ -8,7 +8,6 @@
  * when the view moves, `bring` those around a segment. Selected segments stay wherever the view goes.
  */
 import { needsFetch, withEdits } from "./edits.js";
-import { assignKeys } from "./keys.js";
 
 const POLL_EVERY = 2000;
 const POLL_AFTER_EDIT = 900;
@@ -114,7 +113,7 @@ export class BagSync {
     if (this.#fetched === null) return;
     const mine = this.outbox.unsent.filter((edit) => edit.bag === this.id);
     const edited = withEdits(this.#fetched, [...this.#settled.map(({ edit }) => edit), ...mine]);
-    this.bag = { ...edited, classes: new Map(assignKeys(edited.classes).map((c) => [c.id, c])) };
+    this.bag = { ...edited, classes: new Map(edited.classes.map((c) => [c.id, { ...c, keys: [] }])) };
     this.onBag(this.bag);
   }
 
@@ -144,7 +143,7 @@ export class BagSync {
     for (const one of done) if (one.result.error || one.result.overtook?.length) this.onResult(one);
     const stored = here.filter(({ result }) => !result.error);
     for (const { edit, result } of done) {
-      if (!result.error && !needsFetch(edit.act)) this.api.amendBag(edit.bag, (bag) => withEdits(bag, [edit]));
+      if (!result.error && !needsFetch(edit.act)) this.api.amendBag(edit.bag, (bag) => ({ ...withEdits(bag, [edit]), revision: Math.max(bag.revision, result.revision ?? 0) }));
     }
     this.#settled.push(...stored);
     const alone = revision !== null && revision === this.revision + done.filter(({ result }) => !result.error).length;

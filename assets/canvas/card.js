@@ -1,7 +1,7 @@
 /** The card beside the pointer: the label of a segment, and the probabilities of its likeliest classes. */
 import { labelColour } from "./colours.js";
 import { element, replaceWhenNew } from "./dom.js";
-import { BACKGROUND, isChecked, standingOf } from "./edits.js";
+import { BACKGROUND, isChecked, isUnsure, standingOf } from "./segment_labels.js";
 
 const MOST_GUESSES = 4;
 const STANDINGS = {
@@ -9,6 +9,7 @@ const STANDINGS = {
   corrected: "corrected",
   accepted: "accepted",
   background: "background",
+  unsure: "not sure",
   contradicted: "contradicts the tags",
   predicted: "predicted",
   unlabelled: "no label yet",
@@ -22,7 +23,7 @@ export class Card {
 
   show(segment, bag, at) {
     this.node.hidden = false;
-    const signature = JSON.stringify([bag.id, segment.id, segment.label, segment.accepted, segment.checked_by, segment.guesses]);
+    const signature = JSON.stringify([bag.id, bag.sure_from, segment.id, segment.label, segment.accepted, segment.checked_by, segment.guesses, keysOf(segment, bag)]);
     replaceWhenNew(this.node, signature, () => this.#content(segment, bag));
     const right = at.x + 18 + this.node.offsetWidth < this.layers.width;
     const below = at.y + 14 + this.node.offsetHeight < this.layers.height;
@@ -36,13 +37,13 @@ export class Card {
 
   #content(segment, bag) {
     const title = segment.number ? `Segment ${segment.number}` : "New segment";
-    const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, STANDINGS[standingOf(segment)]));
+    const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, STANDINGS[standingOf(segment, bag)]));
     const label = segment.label === null ? [] : [probabilityRow(segment.label, null, bag)];
     return [head, ...label, ...segment.guesses.slice(0, MOST_GUESSES).map(([id, p]) => probabilityRow(id, p, bag))];
   }
 }
 
-/** A class with its probability as a bar in its colour; without one (null), its name alone. */
+/** A class with its probability as a bar in its colour, and its key; without a probability (null), its name alone. */
 export function probabilityRow(label, probability, bag) {
   const colour = labelColour(label, bag.classes);
   const swatch = element("span", { class: "swatch", style: { background: colour } });
@@ -55,8 +56,31 @@ export function probabilityRow(label, probability, bag) {
   const bar = element("span", { class: "bar" });
   bar.style.setProperty("--share", `${Math.round(100 * probability)}%`);
   bar.style.setProperty("--colour", colour);
-  row.append(bar, element("span", { class: "percent" }, percent(probability)));
+  row.append(bar, element("span", { class: "percent" }, percent(probability)), keyCap(keyOf(label, bag)));
   return row;
+}
+
+/** A key as it is drawn; an empty one keeps its place. */
+function keyCap(key) {
+  const cap = element("kbd", {}, key.toUpperCase());
+  cap.classList.toggle("none", key === "");
+  return cap;
+}
+
+/** The key that labels a segment with a class or the background, or "". */
+function keyOf(label, bag) {
+  return label === BACKGROUND ? "0" : (bag.classes.get(label)?.keys[0] ?? "");
+}
+
+/** The keys of a segment's likely labels. */
+export function keysOf(segment, bag) {
+  return segment.guesses.map(([label]) => keyOf(label, bag));
+}
+
+/** The two best guesses of a segment that the model is not sure of: "? Wren 41 % · Robin 30 %". */
+export function guessText(segment, bag, shorten = (name) => name) {
+  const guesses = segment.guesses.slice(0, 2).map(([label, p]) => `${shorten(nameOf(label, bag))} ${percent(p)}`);
+  return `? ${guesses.join(" · ")}`;
 }
 
 export function nameOf(label, bag) {
@@ -79,9 +103,10 @@ export function checkedText(segment) {
 /** A segment in words, for the status line and for screen readers. */
 export function describe(segment, bag) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
-  const standing = standingOf(segment);
+  const standing = standingOf(segment, bag);
   if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${checkedText(segment)}`;
   if (standing === "unlabelled") return `${title}: ${STANDINGS.unlabelled}`;
+  if (isUnsure(segment, bag)) return `${title}: ${guessText(segment, bag)}, ${STANDINGS.unsure}${segment.contradicts ? `, ${STANDINGS.contradicted}` : ""}`;
   const [label, p] = segment.guesses[0];
   return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${standing === "contradicted" ? STANDINGS.contradicted : "predicted"}`;
 }

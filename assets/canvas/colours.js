@@ -1,5 +1,5 @@
 /** Colours: the page's theme, and one for every label. */
-import { BACKGROUND } from "./edits.js";
+import { BACKGROUND } from "./segment_labels.js";
 
 export const QUIET = "#9aa3ad"; // background
 const NOBODY = "#f2f4f7";

@@ -1,7 +1,7 @@
 /** What a person does to the bag on screen: every edit goes to the outbox and is drawn at once. */
 import { describe, nameOf } from "./card.js";
-import { BACKGROUND, isChecked, labelOf } from "./edits.js";
 import { RecentClasses } from "./recent_classes.js";
+import { BACKGROUND, isChecked, isUnsure, shownLabel } from "./segment_labels.js";
 
 const SMALLEST_DRAWING = 5; // pixels
 
@@ -13,7 +13,7 @@ export class Commands {
   }
 
   get mayEdit() {
-    return this.editor.bag !== null && ["review", "segment", "tag"].includes(this.editor.mode);
+    return this.editor.bag !== null && !this.editor.isOpening && ["review", "segment", "tag"].includes(this.editor.mode);
   }
 
   /** Queue an act of the bag on screen and show what it does. */
@@ -38,8 +38,8 @@ export class Commands {
     this.label(BACKGROUND);
   }
 
-  /** Accept the predictions of the selected segments, and select the next one that nobody has checked. */
-  accept() {
+  /** Accept the predictions of the selected segments and go on: in the list, or (`inBag`) to the next unchecked of the bag. */
+  accept({ inBag = false } = {}) {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
     const open = this.editor.selection.segments.filter((s) => !isChecked(s));
@@ -49,7 +49,9 @@ export class Commands {
       this.editor.notice.show("There is no prediction to accept yet: give the segment a label, or train a model first.");
       return;
     }
-    this.editor.goToUnchecked();
+    const { item, queueNavigation } = this.editor;
+    if (!inBag && item[1] !== null) queueNavigation.goToUnchecked();
+    else this.editor.goToUnchecked();
   }
 
   /** Show the segments most like the selected one on the wall. */
@@ -60,11 +62,15 @@ export class Commands {
     else this.editor.notice.show("This segment is not stored yet: try again in a moment.");
   }
 
+  /** Accept all predictions of the bag that are shown as labels; those that are not sure stay open. */
   acceptBag() {
+    if (!this.mayEdit) return;
     const { bag } = this.editor;
-    const open = bag?.counts ? bag.counts.segments - bag.counts.checked : (bag?.segments.filter((s) => !isChecked(s) && s.guesses.length).length ?? 0);
-    if (open) this.do({ act: "accept_bag", bag: bag.id });
-    this.editor.announce(open ? `${open} segments accepted` : "Nothing left to accept in this bag");
+    const open = bag.counts ? bag.counts.segments - bag.counts.checked - bag.counts.unsure : bag.segments.filter((s) => !isChecked(s) && s.guesses.length && !isUnsure(s, bag)).length;
+    const unsure = bag.counts?.unsure ?? bag.segments.filter((s) => isUnsure(s, bag)).length;
+    const left = unsure ? `; ${unsure} not sure, left open` : "";
+    if (open) this.do({ act: "accept_bag", bag: bag.id, sure_from: bag.sure_from });
+    this.editor.notice.show(open ? `${open} segment${open === 1 ? "" : "s"} accepted${left}.` : `Nothing to accept in this bag${left}.`);
   }
 
   find() {
@@ -133,24 +139,22 @@ export class Commands {
   }
 
   finish(rest) {
-    this.do({ act: "finish", bag: this.editor.bag.id, rest });
-    this.editor.goBy(1);
+    if (this.do({ act: "finish", bag: this.editor.bag.id, rest })) this.editor.goBy(1);
   }
 
   nothingHere() {
-    this.do({ act: "nothing_here", bag: this.editor.bag.id });
-    this.editor.goBy(1);
+    if (this.do({ act: "nothing_here", bag: this.editor.bag.id })) this.editor.goBy(1);
   }
 
   // shapes
 
   /** A hand-drawn line or outline, in pixels, has been finished with the tool in use. */
   drawn(points) {
-    const { tool, view } = this.editor;
+    const { tools, view } = this.editor;
     if (extentOf(points) < SMALLEST_DRAWING) return;
     const line = points.map(({ x, y }) => view.insideAt(x, y)).map(({ x, y }) => [round(x), round(y)]);
-    if (tool === "split") this.#split(line);
-    else if (tool === "redraw") this.#redraw(line);
+    if (tools.current === "split") this.#split(line);
+    else if (tools.current === "redraw") this.#redraw(line);
     else this.#draw(line);
   }
 
@@ -162,13 +166,13 @@ export class Commands {
   #redraw(ring) {
     const [segment] = this.editor.selection.ids;
     this.do({ act: "redraw", segment, rings: [ring] });
-    this.editor.setTool("select");
+    this.editor.tools.use("select");
   }
 
   #split(line) {
     const [segment] = this.editor.selection.ids;
     this.do({ act: "split", segment, line });
-    this.editor.setTool("select");
+    this.editor.tools.use("select");
   }
 
   merge() {
@@ -219,6 +223,7 @@ export class Commands {
   }
 
   #selectedIds(otherwise) {
+    if (this.editor.isOpening) return null; // the key was meant for the bag that is on its way
     if (this.editor.selection.ids.length) return [...this.editor.selection.ids];
     this.editor.notice.show(otherwise);
     return null;
@@ -233,7 +238,7 @@ export class Commands {
 export function selectionText(segments, bag) {
   if (segments.length === 0) return "";
   if (segments.length === 1) return describe(segments[0], bag);
-  const names = new Set(segments.map((s) => nameOf(labelOf(s), bag)));
+  const names = new Set(segments.map((s) => (isUnsure(s, bag) ? "?" : nameOf(shownLabel(s, bag), bag))));
   return `${segments.length} segments selected: ${[...names].slice(0, 3).join(", ")}${names.size > 3 ? "…" : ""}`;
 }
 

@@ -1,5 +1,5 @@
 /** The numbers of the side panel: those of the project from the server, those of this session counted here. */
-import { isChecked } from "./edits.js";
+import { isChecked } from "./segment_labels.js";
 import { loadValue, saveValue } from "./session_store.js";
 
 const FETCH_AFTER = 300; // milliseconds after the last change

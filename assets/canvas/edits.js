@@ -4,36 +4,11 @@
  * The bag on screen is the bag as last fetched with the other edits applied on top; an edit whose
  * outcome only the server knows (split, undo) changes nothing here and shows when the bag is fetched again.
  */
-export const BACKGROUND = -2;
+import { countLabels, isChecked } from "./segment_labels.js";
+
 const NEW_COLOUR = "#9aa3ad"; // of a class, until the server has chosen one
 const LONGEST_NAME = 200;
 const UNLABELLED = { label: null, accepted: false, annotator: null, checked_by: null };
-
-/** What a segment counts as: the label a person gave, else the model's first guess, else nothing. */
-export function labelOf(segment) {
-  if (segment.label !== null) return segment.label;
-  return segment.guesses.length ? segment.guesses[0][0] : null;
-}
-
-export function confidenceOf(segment) {
-  if (segment.label !== null) return 1;
-  return segment.guesses.length ? segment.guesses[0][1] : 0;
-}
-
-/** Has a person who saw the segment given or accepted its label? A threshold may have accepted it instead. */
-export function isChecked(segment) {
-  return segment.label !== null && segment.checked_by !== "threshold";
-}
-
-/** One of "threshold", "corrected", "accepted", "background", "contradicted", "predicted", "unlabelled". */
-export function standingOf(segment) {
-  if (segment.label === BACKGROUND) return "background";
-  if (segment.checked_by === "threshold") return "threshold";
-  if (segment.label !== null) return segment.accepted ? "accepted" : "corrected";
-  if (segment.contradicts) return "contradicted";
-  if (segment.guesses.length === 0) return "unlabelled";
-  return segment.guesses[0][0] === BACKGROUND ? "background" : "predicted";
-}
 
 /** The bag with an edit applied; never changes the bag it was given. */
 export function withEdit(bag, edit) {
@@ -56,18 +31,17 @@ export function withEdits(bag, edits) {
 }
 
 function countsAfter(before, after) {
-  const { segments, checked, labels, density } = before.counts;
+  const { segments, checked, labels, unsure, density } = before.counts;
+  const [was, is] = [countLabels(before), countLabels(after)];
   const counted = { ...labels };
-  for (const [bag, sign] of [[before, -1], [after, 1]]) {
-    for (const segment of bag.segments) {
-      const label = labelOf(segment);
-      if (label !== null && confidenceOf(segment) >= 0.5) counted[label] = (counted[label] ?? 0) + sign;
-    }
+  for (const [counts, sign] of [[was.labels, -1], [is.labels, 1]]) {
+    for (const [label, n] of counts) counted[label] = (counted[label] ?? 0) + sign * n;
   }
   return {
     segments: segments + after.segments.length - before.segments.length,
     checked: checked + after.segments.filter(isChecked).length - before.segments.filter(isChecked).length,
     labels: counted,
+    unsure: unsure + is.unsure - was.unsure,
     density,
   };
 }
@@ -98,7 +72,7 @@ const performers = {
     return withTagsOfLabels(changeSegments(bag, act.segments, acceptedBy(annotator)), act.segments);
   },
   accept_bag(bag, act, { annotator }) {
-    const open = bag.segments.filter((s) => !isChecked(s) && s.guesses.length).map((s) => s.id);
+    const open = bag.segments.filter((s) => !isChecked(s) && s.guesses.length && s.guesses[0][1] >= (act.sure_from ?? 0)).map((s) => s.id);
     return withTagsOfLabels(changeSegments(bag, open, acceptedBy(annotator)), open);
   },
   delete(bag, act) {

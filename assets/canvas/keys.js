@@ -7,12 +7,14 @@ const ALL = ["review", "segment", "tag", "view"];
 export const KEYS = [
   { group: "Segments", keys: ["ArrowRight", "ArrowDown"], shown: "→ ↓ Tab", description: "next segment", modes: ALL, run: (b) => b.selection.step(1) },
   { group: "Segments", keys: ["ArrowLeft", "ArrowUp"], shown: "← ↑ Shift+Tab", description: "previous segment", modes: ALL, run: (b) => b.selection.step(-1) },
-  { group: "Labels", keys: [], shown: "1 – 9", description: "label with a class (or its own key)", modes: EDITING },
+  { group: "Labels", keys: [], shown: "1 – 9", description: "label with a class: the bag's tags and likely ones (or its own key)", modes: EDITING },
   { group: "Labels", keys: ["0"], shown: "0", description: "background: none of the classes", modes: EDITING, run: (b) => b.commands.labelBackground() },
   { group: "Labels", keys: ["/"], shown: "/", description: "find a class by typing", modes: EDITING, run: (b) => b.commands.find() },
   { group: "Labels", keys: ["Backspace"], shown: "Backspace", description: "take the label back", modes: EDITING, run: (b) => b.commands.label(null) },
-  { group: "Labels", keys: ["Enter"], shown: "Enter", description: "accept, go to the next unchecked", modes: EDITING, run: (b) => b.commands.accept() },
-  { group: "Labels", keys: ["Enter"], shift: true, shown: "Shift+Enter", description: "accept the whole bag", modes: EDITING, run: (b) => b.commands.acceptBag() },
+  { group: "Labels", keys: ["Enter"], shown: "Enter", description: "accept (or keep the label), go to the next of the list", modes: ["review"], run: (b) => b.commands.accept() },
+  { group: "Labels", keys: ["Enter"], ctrl: true, shown: "Ctrl+Enter", description: "accept, go to the next unchecked of this bag", modes: ["review"], run: (b) => b.commands.accept({ inBag: true }) },
+  { group: "Labels", keys: ["Enter"], shown: "Enter", description: "accept, go to the next unchecked", modes: ["segment"], run: (b) => b.commands.accept({ inBag: true }) },
+  { group: "Labels", keys: ["Enter"], shift: true, shown: "Shift+Enter", description: "accept all of the bag that is sure", modes: EDITING, run: (b) => b.commands.acceptBag() },
   { group: "Tags", keys: [], shown: "1 – 9", description: "tag on or off: suggestions first (or the class's own key)", modes: ["tag"] },
   { group: "Tags", keys: ["/"], shown: "/", description: "find a tag by typing, or make a new one", modes: ["tag"], run: (b) => b.commands.find() },
   { group: "Tags", keys: ["a"], shown: "A", description: "take the suggested tags", modes: ["tag"], run: (b) => b.commands.takeSuggestions() },
@@ -22,10 +24,10 @@ export const KEYS = [
   { group: "Sound", keys: [" "], shown: "Space", description: "play the segment (or from the mark); stop", modes: ALL, sound: true, run: (b) => b.playback.toggle() },
   { group: "Sound", keys: [" "], shift: true, shown: "Shift+Space", description: "play the segment's band only", modes: ALL, sound: true, run: (b) => b.playback.toggle({ band: true }) },
   { group: "Sound", keys: ["l"], shown: "L", description: "loop on or off", modes: ALL, sound: true, run: (b) => b.toggleLoop() },
-  { group: "Shapes", keys: ["d"], shown: "D", description: "draw a box, a lasso, or stop drawing", modes: EDITING, run: (b) => b.nextDrawTool() },
-  { group: "Shapes", keys: ["e"], shown: "E", description: "draw the segment's outline again", modes: EDITING, run: (b) => b.toggleTool("redraw") },
+  { group: "Shapes", keys: ["d"], shown: "D", description: "draw a box, a lasso, or stop drawing", modes: EDITING, run: (b) => b.tools.nextToDraw() },
+  { group: "Shapes", keys: ["e"], shown: "E", description: "draw the segment's outline again", modes: EDITING, run: (b) => b.tools.toggle("redraw") },
   { group: "Shapes", keys: ["m"], shown: "M", description: "merge (Shift+click selects several)", modes: EDITING, run: (b) => b.commands.merge() },
-  { group: "Shapes", keys: ["s"], shown: "S", description: "split the segment along a drawn line", modes: EDITING, run: (b) => b.toggleTool("split") },
+  { group: "Shapes", keys: ["s"], shown: "S", description: "split the segment along a drawn line", modes: EDITING, run: (b) => b.tools.toggle("split") },
   { group: "Shapes", keys: ["x", "Delete"], shown: "X", description: "delete", modes: EDITING, run: (b) => b.commands.remove() },
   { group: "Moving", keys: ["f"], shown: "F", description: "more like this: similar segments on the wall", modes: [...EDITING, "wall"], run: (b) => b.commands.showSimilar() },
   { group: "Moving", keys: ["n"], shown: "N", description: "next bag", modes: ALL, run: (b) => b.goBy(1) },
@@ -37,6 +39,11 @@ export const KEYS = [
   { group: "Moving", keys: ["Home"], shown: "Home", description: "beginning of the bag", modes: ALL, run: (b) => b.navigation.goToEnd(-1) },
   { group: "Moving", keys: ["End"], shown: "End", description: "end of the bag", modes: ALL, run: (b) => b.navigation.goToEnd(1) },
   { group: "Moving", keys: ["Home"], shift: true, shown: "Shift+Home", description: "see all (or double click)", modes: ALL, run: (b) => b.navigation.seeAll() },
+  { group: "View", keys: ["ArrowUp"], shift: true, shown: "Shift+↑", description: "brighter", modes: ALL, run: (b) => b.contrast.change({ brightness: 1 }) },
+  { group: "View", keys: ["ArrowDown"], shift: true, shown: "Shift+↓", description: "darker", modes: ALL, run: (b) => b.contrast.change({ brightness: -1 }) },
+  { group: "View", keys: ["ArrowRight"], shift: true, shown: "Shift+→", description: "more contrast", modes: ALL, run: (b) => b.contrast.change({ contrast: 1 }) },
+  { group: "View", keys: ["ArrowLeft"], shift: true, shown: "Shift+←", description: "less contrast", modes: ALL, run: (b) => b.contrast.change({ contrast: -1 }) },
+  { group: "View", keys: ["Backspace"], shift: true, shown: "Shift+Backspace", description: "brightness and contrast as they were", modes: ALL, run: (b) => b.contrast.reset() },
   { group: "History", keys: ["z"], ctrl: true, shown: "Ctrl+Z", description: "undo", modes: [...EDITING, "tag"], run: (b) => b.commands.undo() },
   { group: "History", keys: ["z"], ctrl: true, shift: true, shown: "Ctrl+Shift+Z", description: "redo", modes: [...EDITING, "tag"], run: (b) => b.commands.redo() },
   { group: "Wall", keys: ["Enter"], shown: "Enter", description: "accept the rest of the screen, go to the next", modes: ["wall"], run: (w) => w.commands.acceptScreen() },
@@ -99,13 +106,4 @@ export function classForKey(event, classes) {
   if (event.altKey || event.ctrlKey || event.metaKey || event.key.length !== 1) return null;
   const key = event.key.toLowerCase();
   return classes.find((c) => c.keys.includes(key)) ?? null;
-}
-
-/** Give every class its keys: its own shortcut, and for the first nine their number unless another class chose it. */
-export function assignKeys(classes) {
-  const chosen = new Set(classes.map((c) => c.shortcut.toLowerCase()).filter(Boolean));
-  return classes.map((c, place) => {
-    const digit = place < 9 && !chosen.has(String(place + 1)) ? [String(place + 1)] : [];
-    return { ...c, keys: c.shortcut ? [c.shortcut.toLowerCase(), ...digit] : digit };
-  });
 }

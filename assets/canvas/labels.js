@@ -2,33 +2,51 @@
  * Names of segments where there is space: the largest segments first, never over another name. In a sound they stand
  * beside the call and cover nothing of it; in a picture, whose segments touch, in the middle of their segment.
  */
+import { guessText } from "./card.js";
 import { inkOn } from "./colours.js";
 import { labelAnchor } from "./label_anchor.js";
 import { pixelBox } from "./paint.js";
 
 const FONT = 11;
 const LONGEST = 24;
+const LONGEST_OF_TWO = 12;
+const UNSURE = "#e3e6ea"; // behind the guesses of a segment that the model is not sure of
 
 /** Where the names go: a list of boxes with the text and the look of their segment. */
-export function placeLabels(ctx, view, styles, classes, theme, crowded) {
+export function placeLabels(ctx, view, styles, bag, theme, crowded) {
   const placed = [];
   ctx.font = `600 ${FONT}px ${theme.font}`;
   for (const style of styles) {
-    const name = classes.get(style.label)?.name;
-    if (!name || style.standing === "background") continue;
-    const spot = roomFor(ctx, view, style, shorten(name), crowded, placed);
+    const isUnsure = style.standing === "unsure";
+    const spot = isUnsure ? roomForGuesses(ctx, view, style, bag, styles, crowded, placed) : roomForName(ctx, view, style, bag, crowded, placed);
     if (spot) placed.push(spot);
   }
   return placed;
 }
 
+function roomForName(ctx, view, style, bag, crowded, placed) {
+  const name = bag.classes.get(style.label)?.name;
+  if (!name || style.standing === "background") return null;
+  return roomFor(ctx, view, style, shorten(name, LONGEST), crowded, placed);
+}
+
+/** The two best guesses where they cover no other segment, else a question mark alone. */
+function roomForGuesses(ctx, view, style, bag, styles, crowded, placed) {
+  const text = guessText(style.segment, bag, (name) => shorten(name, LONGEST_OF_TWO));
+  const others = styles.filter((other) => other !== style).map((other) => pixelBox(other.segment.shape.box, view));
+  const keptFree = view.kind === "picture" ? placed : [...placed, ...others];
+  const spot = crowded ? null : roomFor(ctx, view, style, text, crowded, keptFree);
+  return spot ?? roomFor(ctx, view, style, "?", crowded, placed);
+}
+
 export function paintLabel(ctx, spot, theme) {
-  const { colour, standing, sure } = spot.style;
+  const { standing, sure } = spot.style;
+  const colour = standing === "unsure" ? UNSURE : spot.style.colour;
   const firm = standing === "accepted" || standing === "corrected";
   ctx.font = `600 ${FONT}px ${theme.font}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  ctx.globalAlpha = firm ? 1 : 0.55 + 0.4 * sure;
+  ctx.globalAlpha = firm ? 1 : standing === "unsure" ? 0.8 : 0.55 + 0.4 * sure;
   ctx.fillStyle = colour;
   ctx.beginPath();
   ctx.roundRect(spot.left, spot.top, spot.right - spot.left, spot.bottom - spot.top, 3);
@@ -68,7 +86,7 @@ function touches(a, b) {
   return a.left < b.right + 2 && b.left < a.right + 2 && a.top < b.bottom + 1 && b.top < a.bottom + 1;
 }
 
-function shorten(name) {
+function shorten(name, longest) {
   const letters = [...name];
-  return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : name;
+  return letters.length > longest ? `${letters.slice(0, longest - 1).join("")}…` : name;
 }

@@ -2,9 +2,10 @@
 import { percent } from "./card.js";
 import { QUIET } from "./colours.js";
 import { element, replaceWhenNew } from "./dom.js";
-import { BACKGROUND, confidenceOf, labelOf } from "./edits.js";
+import { BACKGROUND, countLabels, shownLabel } from "./segment_labels.js";
 
 const MOST_OTHERS = 12;
+const MOST_BY_PLACE = 9; // more classes stand in the order of their keys
 const NONE = { id: BACKGROUND, name: "background", colour: QUIET, key: "0", tag: 0, count: 0, suggested: null, chosen: false };
 
 export class Legend {
@@ -18,21 +19,23 @@ export class Legend {
     const { bag, mode } = this.editor;
     this.node.hidden = bag === null || ["preview", "view"].includes(mode);
     if (this.node.hidden) return;
-    const rows = this.#rows();
-    replaceWhenNew(this.node, JSON.stringify([mode, rows]), () => this.#chips(rows));
+    this.node.classList.toggle("many", bag.classes.size > MOST_BY_PLACE);
+    const { labels, unsure } = countsOf(bag);
+    const rows = this.#rows(labels);
+    replaceWhenNew(this.node, JSON.stringify([mode, rows, unsure, bag.sure_from]), () => this.#chips(rows, unsure));
   }
 
   /** The bag's tags, what is seen in it and what is suggested, unless that stands beside it; and classes with a key. */
-  #rows() {
+  #rows(counts) {
     const { bag, mode } = this.editor;
-    const counts = countLabels(bag);
     const tagging = mode === "tag";
     const suggested = new Map(tagging && bag.kind === "picture" ? bag.suggestions : []);
     const beside = new Set(tagging && bag.kind === "sound" ? this.editor.suggestions.entries.map((one) => one.id) : []);
     const [current] = this.editor.selection.segments;
-    const chosen = current ? labelOf(current) : null;
+    const chosen = current ? shownLabel(current, bag) : null;
     const listed = [...bag.classes.values()].filter((c) => !beside.has(c.id));
-    const rows = (tagging && bag.kind === "sound" ? byKey(listed) : listed).map((c) => ({
+    const numbered = (tagging && bag.kind === "sound") || listed.length > MOST_BY_PLACE;
+    const rows = (numbered ? byKey(listed) : listed).map((c) => ({
       id: c.id,
       name: c.name,
       colour: c.colour,
@@ -47,10 +50,11 @@ export class Legend {
     return rows.filter((row) => here(row) || others.includes(row));
   }
 
-  #chips(rows) {
+  #chips(rows, unsure) {
     const find = element("button", { type: "button", class: "chip find", "data-find": "yes", title: "Find a class by typing (/)" }, "find…", element("kbd", {}, "/"));
     const background = this.editor.mode === "tag" ? [] : [this.#chip(NONE)];
-    return [...rows.map((row) => this.#chip(row)), ...background, find];
+    const doubtful = this.editor.mode === "tag" || unsure === 0 ? [] : [unsureCount(unsure, this.editor.bag.sure_from)];
+    return [...rows.map((row) => this.#chip(row)), ...background, find, ...doubtful];
   }
 
   #chip(row) {
@@ -89,13 +93,14 @@ function byKey(classes) {
   return classes.map((c) => [place(c), c]).sort((a, b) => a[0] - b[0]).map(([, c]) => c);
 }
 
-/** How many segments of the bag have which label, counted by the server where not all of them are here. */
-function countLabels(bag) {
-  if (bag.counts) return new Map(Object.entries(bag.counts.labels).map(([label, n]) => [Number(label), n]));
-  const counts = new Map();
-  for (const segment of bag.segments) {
-    const label = labelOf(segment);
-    if (label > 0 && confidenceOf(segment) >= 0.5) counts.set(label, (counts.get(label) ?? 0) + 1);
-  }
-  return counts;
+/** How many segments of the bag have which label, and how many none for sure; by the server where not all are here. */
+function countsOf(bag) {
+  if (!bag.counts) return countLabels(bag);
+  const { labels, unsure } = bag.counts;
+  return { labels: new Map(Object.entries(labels).map(([label, n]) => [Number(label), n])), unsure };
+}
+
+function unsureCount(n, threshold) {
+  const title = `The best guess of ${n} segment${n === 1 ? "" : "s"} is below ${percent(threshold)}: no label is shown for ${n === 1 ? "it" : "them"}`;
+  return element("span", { class: "chip unsure", title }, "? not sure", element("span", { class: "percent" }, String(n)));
 }

@@ -108,14 +108,14 @@ export class Navigation {
   remember() {
     if (this.editor.bag === null) return;
     remembered.delete(this.#key);
-    remembered.set(this.#key, { window: this.view.remember(), selected: this.editor.selection.ids });
+    remembered.set(this.#key, { window: this.view.remember(), band: String(this.view.band), selected: this.editor.selection.ids });
     if (remembered.size > REMEMBERED_BAGS) remembered.delete(remembered.keys().next().value);
   }
 
   /** Look where the person looked when this bag was last on screen and return what was selected then. */
   recall() {
     const before = remembered.get(this.#key);
-    if (before) this.view.recall(before.window);
+    if (before?.band === String(this.view.band)) this.view.recall(before.window);
     return before?.selected ?? [];
   }
 }

@@ -31,9 +31,10 @@ export class Overview {
     const ctx = this.canvas.getContext("2d");
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.clearRect(0, 0, width, height);
-    const whole = backdrop.known(bag.tiles.top, 0);
+    const whole = backdrop.picture(bag.tiles.top, 0);
     const used = bag.tiles.width / 2 ** bag.tiles.top;
-    if (whole) ctx.drawImage(whole, 0, 0, Math.min(used, whole.width), whole.height, 0, 0, width, height);
+    const [from, to] = view.bandShares;
+    if (whole) ctx.drawImage(whole, 0, from * whole.height, Math.min(used, whole.width), (to - from) * whole.height, 0, 0, width, height);
     paintCounts(ctx, densityOf(bag), { x: 0, y: height - 9, width, height: 9 });
     this.#paintWindow(ctx, view, width, height, theme);
   }

@@ -1,6 +1,6 @@
 /** Painting on the canvas: the picture, what is hovered, selected or being drawn, and the place in the sound. */
 import { labelColour } from "./colours.js";
-import { labelOf } from "./edits.js";
+import { shownLabel } from "./segment_labels.js";
 
 export function paintImage(ctx, view, image) {
   const { u0, u1, v0, v1 } = view.whole;
@@ -15,7 +15,7 @@ export function paintImage(ctx, view, image) {
 }
 
 /** The segment under the pointer, and those that are selected. */
-export function paintMarks(ctx, view, hovered, selected, classes) {
+export function paintMarks(ctx, view, hovered, selected, bag) {
   ctx.save();
   clipToPlot(ctx, view);
   const matrix = domMatrix(view);
@@ -31,7 +31,7 @@ export function paintMarks(ctx, view, hovered, selected, classes) {
     ctx.fill(path, "evenodd");
     stroke(ctx, path, "rgba(0, 0, 0, 0.75)", 6);
     stroke(ctx, path, "#ffffff", 3.5);
-    stroke(ctx, path, labelColour(labelOf(segment), classes), 1.5);
+    stroke(ctx, path, labelColour(shownLabel(segment, bag), bag.classes), 1.5);
   }
   ctx.restore();
 }

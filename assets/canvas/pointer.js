@@ -25,7 +25,7 @@ export class Pointer {
   }
 
   #down(event) {
-    if (event.button > 1 || event.target.closest(".card, .class-search, .help, .notice")) return;
+    if (event.button > 1 || event.target.closest(".card, .class-search, .help, .notice, .view-panel")) return;
     this.layers.node.focus({ preventScroll: true });
     if (event.button === 1) event.preventDefault();
     this.layers.node.setPointerCapture(event.pointerId);
@@ -36,13 +36,13 @@ export class Pointer {
   }
 
   #startPress(event, at) {
-    const draws = this.editor.tool !== "select" && event.button === 0 && this.editor.view.contains(at.x, at.y);
+    const draws = this.editor.tools.current !== "select" && event.button === 0 && this.editor.view.contains(at.x, at.y);
     this.#press = { from: at, last: at, moved: false, draws, finger: event.pointerType === "touch", points: [at] };
   }
 
   #startPinch() {
     this.#press = { pinch: true, from: this.#spread(), window: this.editor.view.remember() };
-    this.editor.setDraft(null);
+    this.editor.tools.setDraft(null);
   }
 
   #spread() {
@@ -53,7 +53,7 @@ export class Pointer {
   #move(event) {
     const at = this.layers.pointOf(event);
     if (!this.#pressed.has(event.pointerId)) {
-      if (event.pointerType !== "touch") this.editor.hoverAt(at);
+      if (event.pointerType !== "touch") this.editor.hoverAt(event.target.closest(".view-panel") ? null : at);
       return;
     }
     this.#pressed.set(event.pointerId, at);
@@ -80,7 +80,7 @@ export class Pointer {
     if (press.draws) {
       const passed = event.getCoalescedEvents?.() ?? [];
       press.points.push(...(passed.length ? passed.map((e) => this.layers.pointOf(e)) : [at]));
-      this.editor.setDraft(this.#draft(press, at));
+      this.editor.tools.setDraft(this.#draft(press, at));
     } else {
       this.editor.view.panBy(at.x - press.last.x, at.y - press.last.y);
       this.editor.navigation.moved();
@@ -91,10 +91,10 @@ export class Pointer {
 
   /** What is being drawn, in pixels: a box from corner to corner, a straight cut, or the way the hand went. */
   #draft({ from, points }, at) {
-    if (this.editor.tool === "box") {
+    if (this.editor.tools.current === "box") {
       return [from, { x: at.x, y: from.y }, at, { x: from.x, y: at.y }];
     }
-    return this.editor.tool === "split" ? simplify(points, 2) : points;
+    return this.editor.tools.current === "split" ? simplify(points, 2) : points;
   }
 
   #up(event) {
@@ -108,8 +108,8 @@ export class Pointer {
 
   #finishDraft(press, at) {
     const draft = this.#draft(press, at);
-    const points = this.editor.tool === "box" ? draft : simplify(draft, 1);
-    this.editor.setDraft(null);
+    const points = this.editor.tools.current === "box" ? draft : simplify(draft, 1);
+    this.editor.tools.setDraft(null);
     this.editor.commands.drawn(points);
   }
 
@@ -122,7 +122,7 @@ export class Pointer {
 
   #cancel(event) {
     this.#release(event);
-    this.editor.setDraft(null);
+    this.editor.tools.setDraft(null);
   }
 
   #release(event) {

@@ -1,8 +1,10 @@
 /** Going through the queue: which item is opened first, the next and the previous one, and a new list. */
+import { isChecked } from "./segment_labels.js";
 import { loadValue, saveValue } from "./session_store.js";
 
 export class QueueNavigation {
   #opened; // what the page asked for and is open, as JSON
+  #goingOn = false;
 
   constructor(editor) {
     this.editor = editor;
@@ -25,14 +27,14 @@ export class QueueNavigation {
       else if (isNew) this.queue.hold([bag, null]);
     } catch (problem) {
       this.#opened = undefined; // the next page run tries again
-      this.editor.showProblem(problem, () => this.open());
+      this.editor.display.showProblem(problem, () => this.open());
       return;
     }
     if (this.editor.disposables.over || asked !== this.#opened) return;
     const requested = Boolean(request) && loadValue(this.requestKey) !== request.id;
     if (requested) this.#follow(request);
     else if (isNew && query) this.#goToLatestBag();
-    if (isNew || requested) this.editor.openItem(this.queue.current);
+    if (isNew || requested) this.editor.display.open(this.queue.current);
   }
 
   #follow({ id, bag }) {
@@ -57,21 +59,49 @@ export class QueueNavigation {
     try {
       if (step > 0 && this.queue.at(step) === null && this.queue.more) await this.queue.fetchMore();
     } catch (problem) {
-      this.editor.showProblem(problem, () => this.goBy(step));
+      this.editor.display.showProblem(problem, () => this.goBy(step));
       return;
     }
     const item = this.queue.move(step);
-    if (item !== null) this.editor.openItem(item);
+    if (item !== null) this.editor.display.open(item);
     else this.editor.announce(step > 0 ? "This is the last one" : "This is the first one");
+  }
+
+  /** Go to the next item that nobody has checked, as far as is known here: the current one, if it is still open. */
+  async goToUnchecked() {
+    if (this.#goingOn) return;
+    this.#goingOn = true;
+    let step = 0;
+    try {
+      while (this.queue.at(step) !== null && this.#isChecked(this.queue.at(step))) {
+        step += 1;
+        if (this.queue.at(step) === null && this.queue.more) await this.queue.fetchMore();
+      }
+    } catch (problem) {
+      this.editor.display.showProblem(problem, () => this.goToUnchecked());
+      return;
+    } finally {
+      this.#goingOn = false;
+    }
+    if (this.editor.disposables.over) return;
+    if (this.queue.at(step) !== null) this.editor.display.open(this.queue.move(step));
+    else this.editor.notice.show("This was the last one of the list. “New list” looks for others.");
+  }
+
+  /** Has the segment of an item a label (or is it gone)? Of bags that were never fetched nothing is known. */
+  #isChecked([bag, segment]) {
+    const shown = bag === this.editor.bag?.id ? this.editor.bag : this.editor.api.knownBag(bag);
+    const found = shown?.segments.find((s) => s.id === segment);
+    return found ? isChecked(found) : Boolean(shown) && !shown.range;
   }
 
   /** Order the list again, as the project is now. */
   async renew() {
     try {
       await this.queue.renew();
-      if (!this.editor.disposables.over) this.editor.openItem(this.queue.current);
+      if (!this.editor.disposables.over) this.editor.display.open(this.queue.current);
     } catch (problem) {
-      this.editor.showProblem(problem, () => this.renew());
+      this.editor.display.showProblem(problem, () => this.renew());
     }
   }
 }

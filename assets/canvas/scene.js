@@ -28,9 +28,9 @@ export class Scene {
   #compose(ctx, view, bag, theme, quiet, size) {
     const seen = bag.segments.filter((segment) => onScreen(segment.shape.box, view));
     seen.sort((a, b) => b.shape.area - a.shape.area || a.shape.serial - b.shape.serial);
-    const styles = seen.map((segment) => styleOf(segment, bag.classes, quiet));
+    const styles = seen.map((segment) => styleOf(segment, bag, quiet));
     const crowded = styles.length > CROWD;
-    const labels = quiet ? [] : placeLabels(ctx, view, styles, bag.classes, theme, crowded);
+    const labels = quiet ? [] : placeLabels(ctx, view, styles, bag, theme, crowded);
     const key = JSON.stringify([view.matrix, view.plot, size, theme.font, crowded, quiet]);
     return { key, styles, labels, crowded, quiet, parts: partsOf(styles, labels, view) };
   }
@@ -51,7 +51,7 @@ const EVERYTHING = { left: -1, top: -1, right: 1e5, bottom: 1e5 };
 function partsOf(styles, labels, view) {
   const parts = new Map();
   for (const style of styles) {
-    const sign = `${style.segment.shape.serial} ${style.standing} ${style.colour} ${style.sure.toFixed(2)}`;
+    const sign = `${style.segment.shape.serial} ${style.standing} ${style.warns} ${style.colour} ${style.sure.toFixed(2)}`;
     parts.set(style.segment.shape.serial, { sign, box: inflated(pixelBox(style.segment.shape.box, view)) });
   }
   for (const spot of labels) {

@@ -1,12 +1,13 @@
 /**
  * How segments look. A guess is drawn in dashes and as opaque as the model is sure; what a person confirmed has a full
- * line and a badge (a tick for accepted, a pen for corrected, ≥ for what a threshold accepted); background is a quiet grey dotted line; a guess that
- * contradicts the tags wears a warning triangle. So no difference hangs on colour alone.
+ * line and a badge (a tick for accepted, a pen for corrected, ≥ for what a threshold accepted); background is a quiet grey
+ * dotted line; a guess that contradicts the tags wears a warning triangle; a guess that is not sure has a thin line of
+ * short dashes without a colour of its class. So no difference hangs on colour alone.
  */
 import { inkOn, labelColour } from "./colours.js";
-import { confidenceOf, labelOf, standingOf } from "./edits.js";
 import { labelAnchor } from "./label_anchor.js";
 import { pixelBox, stroke } from "./paint.js";
+import { confidenceOf, shownLabel, standingOf } from "./segment_labels.js";
 
 const LINES = {
   predicted: { width: 1.5, dash: [5, 3] },
@@ -15,15 +16,19 @@ const LINES = {
   accepted: { width: 2.25, dash: [] },
   corrected: { width: 2.25, dash: [] },
   background: { width: 1.25, dash: [1.5, 3.5] },
+  unsure: { width: 1.25, dash: [3, 4] },
   unlabelled: { width: 1.25, dash: [] },
 };
 
+const COLOURLESS = ["unlabelled", "background", "unsure"];
+
 /** How one segment is to be drawn. */
-export function styleOf(segment, classes, quiet) {
-  const standing = quiet ? "unlabelled" : standingOf(segment);
-  const label = quiet ? null : labelOf(segment);
-  const sure = standing === "unlabelled" || standing === "background" ? 0 : confidenceOf(segment);
-  return { segment, standing, label, sure, colour: labelColour(label, classes) };
+export function styleOf(segment, bag, quiet) {
+  const standing = quiet ? "unlabelled" : standingOf(segment, bag);
+  const label = quiet ? null : shownLabel(segment, bag);
+  const sure = COLOURLESS.includes(standing) ? 0 : confidenceOf(segment);
+  const warns = standing === "contradicted" || (standing === "unsure" && segment.contradicts);
+  return { segment, standing, label, sure, warns, colour: labelColour(label, bag.classes) };
 }
 
 export function paintOutline(ctx, path, { standing, sure, colour }, crowded) {
@@ -39,7 +44,7 @@ export function paintOutline(ctx, path, { standing, sure, colour }, crowded) {
     stroke(ctx, path, "#000000", line.width + 1.75);
   }
   ctx.globalAlpha = firm || standing === "contradicted" ? 1 : standing === "background" ? 0.7 : 0.55 + 0.45 * sure;
-  if (standing === "unlabelled") ctx.globalAlpha = 0.85;
+  if (standing === "unlabelled" || standing === "unsure") ctx.globalAlpha = 0.85;
   stroke(ctx, path, colour, line.width, line.dash);
   ctx.globalAlpha = 1;
 }
@@ -51,8 +56,8 @@ const BADGES = {
 };
 
 /** The sign at the corner (in a picture, at the name) of what a person confirmed, or of what contradicts the tags. */
-export function paintBadge(ctx, view, { segment, standing, colour }) {
-  if (standing !== "contradicted" && !(standing in BADGES)) return;
+export function paintBadge(ctx, view, { segment, standing, warns, colour }) {
+  if (!warns && !(standing in BADGES)) return;
   const { left, right, top, bottom } = pixelBox(segment.shape.box, view);
   if (right - left < 7 && bottom - top < 7) return;
   const scale = right - left < 22 || bottom - top < 18 ? 0.72 : 1;
@@ -62,7 +67,7 @@ export function paintBadge(ctx, view, { segment, standing, colour }) {
   ctx.scale(scale, scale);
   ctx.setLineDash([]);
   ctx.lineJoin = ctx.lineCap = "round";
-  if (standing === "contradicted") paintWarning(ctx);
+  if (warns) paintWarning(ctx);
   else paintSign(ctx, BADGES[standing], colour);
   ctx.restore();
 }

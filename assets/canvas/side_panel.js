@@ -1,8 +1,8 @@
 /** Beside the canvas (in tag mode below it): the selected segment, the counters, "New list" and "Retrain". */
-import { checkedText, nameOf, percent, probabilityRow } from "./card.js";
+import { checkedText, keysOf, nameOf, percent, probabilityRow } from "./card.js";
 import { selectionText } from "./commands.js";
 import { element, replaceWhenNew } from "./dom.js";
-import { isChecked } from "./edits.js";
+import { isChecked, isUnsure } from "./segment_labels.js";
 import { grouped } from "./text.js";
 
 const CERTAIN = 0.5;
@@ -51,7 +51,8 @@ export class SidePanel {
     const reasons = segments.length === 1 ? reasonsFor(segments[0], bag) : [];
     const shown = segments.map((s) => [s.id, s.label, s.accepted, s.checked_by, s.annotator, s.guesses, s.contradicts, s.number]);
     const names = bag ? [...bag.classes.values()].map((c) => [c.name, c.colour]) : [];
-    replaceWhenNew(this.segment, JSON.stringify([bag?.id, shown, reasons, names]), () => {
+    const keys = segments.length === 1 ? keysOf(segments[0], bag) : [];
+    replaceWhenNew(this.segment, JSON.stringify([bag?.id, bag?.sure_from, shown, reasons, names, keys]), () => {
       if (segments.length === 0) return [note("Click a segment, or press → to step through them. Press ? for all keys.")];
       if (segments.length > 1) return [element("h3", {}, selectionText(segments, bag))];
       return segmentContent(segments[0], bag, reasons);
@@ -119,6 +120,7 @@ function segmentContent(segment, bag, reasons) {
 }
 
 function standingText(segment, bag) {
+  if (isUnsure(segment, bag)) return "? not sure";
   if (segment.label === null) return "not checked";
   const by = segment.annotator ? ` by ${segment.annotator}` : "";
   return `${nameOf(segment.label, bag)}, ${checkedText(segment)}${by}`;

@@ -2,7 +2,7 @@
 import { formatTime } from "./axes.js";
 import { selectionText } from "./commands.js";
 import { element } from "./dom.js";
-import { isChecked } from "./edits.js";
+import { isChecked } from "./segment_labels.js";
 import { grouped } from "./text.js";
 
 const HINTS = {
@@ -26,7 +26,8 @@ export class StatusBar {
   }
 
   update(editor) {
-    const { bag, tool, outbox } = editor;
+    const { bag, outbox } = editor;
+    const tool = editor.tools.current;
     const selected = editor.selection.segments;
     this.middle.textContent = tool !== "select" ? HINTS[tool] : bag ? selectionText(selected, bag) || summary(bag) : "";
     const n = outbox.unsent.length;

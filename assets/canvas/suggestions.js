@@ -5,20 +5,17 @@
  * without waiting for them. Those of the next bags are fetched before they are asked for. Those of a picture are part
  * of the bag.
  *
- * Suggestions have the first number keys, in their order; then come the bag's tags, recent and frequent classes (the
- * classes in their order, if there are nine or fewer). Who has a key keeps it while the bag is on screen. As long as the
- * suggestions of a sound are on their way the number keys do nothing, so that no key changes its meaning under a finger.
+ * As long as the suggestions of a sound are on their way the number keys do nothing, so that no key changes its meaning
+ * under a finger; `number_keys.js` has the rules.
  */
 import { findClass } from "./edits.js";
 
 const STRONG = 0.5;
 const LEAST = 0.2; // of a picture: less probable tags are not suggested
-const DIGITS = "123456789".split("");
 
 export class Suggestions extends EventTarget {
   #bag = null; // the id of the bag on screen
   #found = null; // as the route sends them; null while they are on their way
-  #digits = new Map(); // name of a class or species -> its number key
   #wanted = null; // the bag to ask for next
   #asking = false;
 
@@ -42,14 +39,16 @@ export class Suggestions extends EventTarget {
     return this.entries.filter((one) => one.probability >= STRONG && one.tag === undefined);
   }
 
-  /** Take a bag that is about to be shown: bring the suggestions in line with its classes and tags, and give out keys. */
+  /** Take a bag that is about to be shown: bring the suggestions in line with its classes and tags, and number them. */
   show(bag) {
     if (this.editor.mode !== "tag") return;
     if (bag.id !== this.#bag) this.#open(bag);
     const known = [...bag.classes.values()];
     const items = bag.kind === "sound" ? (this.#found?.items ?? []) : ofPicture(bag);
     this.entries = items.map((item) => entryOf(item, bag, known)).filter(Boolean);
-    if (bag.kind === "sound") this.#giveKeys(bag, known);
+    const { commands, numberKeys } = this.editor;
+    numberKeys.forTags(bag, { suggested: this.entries.map((one) => one.name), waiting: this.waiting, recent: commands.recent.order(known) });
+    for (const one of this.entries) one.digit = numberKeys.digitOf(one.name);
   }
 
   /** Ask again: the model, the place or the classes have changed. */
@@ -67,7 +66,6 @@ export class Suggestions extends EventTarget {
 
   #open(bag) {
     this.#bag = bag.id;
-    this.#digits = new Map();
     if (bag.kind !== "sound") return;
     this.#found = this.editor.api.knownSuggestions(bag.id) ?? null;
     this.#wanted = bag.id;
@@ -99,41 +97,6 @@ export class Suggestions extends EventTarget {
       if (this.#wanted !== null || this.editor.disposables.over) return;
       if (!api.knownSuggestions(id)) await api.suggestions(id).catch(() => {});
     }
-  }
-
-  #giveKeys(bag, classes) {
-    const chosen = new Set(classes.map((c) => c.shortcut.toLowerCase()).filter(Boolean));
-    if (!this.waiting) {
-      const few = classes.length <= DIGITS.length;
-      if (few && this.entries.length === 0 && this.#digits.size === 0) this.#keepOrder(classes);
-      this.#assign(this.entries.map((one) => one.name), chosen);
-      this.#assign((few ? classes : this.#likely(bag, classes)).map((c) => c.name), chosen);
-    }
-    for (const one of this.entries) one.digit = this.#digits.get(one.name) ?? "";
-    for (const c of classes) {
-      const digit = this.#digits.get(c.name);
-      c.keys = [c.shortcut.toLowerCase(), digit].filter(Boolean);
-    }
-  }
-
-  /** Without suggestions the few classes of a project have the numbers of their places. */
-  #keepOrder(classes) {
-    for (const c of classes) {
-      const digit = c.keys.find((key) => key !== c.shortcut.toLowerCase());
-      if (digit) this.#digits.set(c.name, digit);
-    }
-  }
-
-  #assign(names, chosen) {
-    const taken = new Set([...chosen, ...this.#digits.values()]);
-    const free = DIGITS.filter((digit) => !taken.has(digit));
-    for (const name of names) if (!this.#digits.has(name) && free.length) this.#digits.set(name, free.shift());
-  }
-
-  #likely(bag, classes) {
-    const tagged = classes.filter((c) => bag.tags[c.id] === 1);
-    const order = this.editor.commands.recent.order(classes).map((id) => bag.classes.get(id)).filter(Boolean);
-    return [...tagged, ...order];
   }
 }
 

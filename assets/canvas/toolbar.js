@@ -32,21 +32,21 @@ export class Toolbar {
       ),
       group(
         editing,
-        button("select", "Select and move", () => editor.setTool("select")),
-        button("box", "Draw a box (D)", () => editor.toggleTool("box")),
-        button("lasso", "Draw a lasso (D D)", () => editor.toggleTool("lasso")),
-        button("redraw", "Draw the outline again (E)", () => editor.toggleTool("redraw")),
-        button("split", "Split along a line (S)", () => editor.toggleTool("split")),
+        button("select", "Select and move", () => editor.tools.use("select")),
+        button("box", "Draw a box (D)", () => editor.tools.toggle("box")),
+        button("lasso", "Draw a lasso (D D)", () => editor.tools.toggle("lasso")),
+        button("redraw", "Draw the outline again (E)", () => editor.tools.toggle("redraw")),
+        button("split", "Split along a line (S)", () => editor.tools.toggle("split")),
         button("merge", "Merge the selected (M)", () => editor.commands.merge()),
         button("remove", "Delete (X)", () => editor.commands.remove()),
       ),
       group(
         () => editor.mode === "review",
-        button("accept", "Accept, go to the next (Enter)", () => editor.commands.accept()),
-        button("acceptAll", "Accept the whole bag (Shift+Enter)", () => editor.commands.acceptBag()),
+        button("accept", "Accept, go to the next of the list (Enter)", () => editor.commands.accept()),
+        button("acceptAll", "Accept all of the bag that is sure (Shift+Enter)", () => editor.commands.acceptBag()),
       ),
       group(
-        () => editor.commands.mayEdit,
+        () => editor.bag !== null && ["review", "segment", "tag"].includes(editor.mode),
         button("undo", "Undo (Ctrl+Z)", () => editor.commands.undo()),
         button("redo", "Redo (Ctrl+Shift+Z)", () => editor.commands.redo()),
       ),
@@ -57,6 +57,7 @@ export class Toolbar {
         button("closer", "Zoom in (+)", () => editor.navigation.zoom(1.5)),
         button("farther", "Zoom out (-)", () => editor.navigation.zoom(1 / 1.5)),
         button("whole", "See all (Shift+Home, double click)", () => editor.navigation.seeAll()),
+        button("view", "View: contrast, frequencies (Shift+arrows)", () => editor.viewPanel.toggle()),
         button("keys", "Keys (?)", () => editor.toggleHelp()),
       ),
     ];
@@ -78,13 +79,15 @@ export class Toolbar {
 
   update() {
     const { editor } = this;
-    const { bag, player, tool } = editor;
+    const { bag, player } = editor;
+    const tool = editor.tools.current;
     for (const { shown, node } of this.groups) node.hidden = !shown();
     this.title.textContent = bag?.name ?? "";
     this.title.title = bag?.name ?? "";
     this.place.textContent = editor.queue.total > 1 ? `${editor.queue.index + 1} / ${editor.queue.total}${editor.queue.more ? "+" : ""}` : "";
     this.#press("loop", player.loop);
     this.#press("play", player.playing);
+    this.#press("view", editor.viewPanel.open);
     for (const name of ["select", "box", "lasso", "redraw", "split"]) this.#press(name, tool === name);
     this.speed.value = String(SPEEDS.indexOf(player.speed));
     this.#buttons.get("play").replaceChildren(icon(ICONS[player.playing ? "stop" : "play"]));

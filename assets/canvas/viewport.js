@@ -14,14 +14,15 @@ const warps = {
 };
 
 export class Viewport {
-  /** `opening`: from and to, in real units, of the part that is shown first; null shows all. */
-  constructor(extent, kind, opening = null) {
+  /** `opening`: from and to, in real units, of the part that is shown first; `band`: the frequencies shown; null is all. */
+  constructor(extent, kind, opening = null, band = null) {
     this.extent = extent;
     this.kind = kind;
     this.warp = warps[extent.scale] ?? warps.linear;
     this.whole = { u0: 0, u1: extent.right - extent.left, v0: this.warp.to(extent.top), v1: this.warp.to(extent.bottom) };
     this.plot = { x: 0, y: 0, width: 1, height: 1 };
-    this.home = { ...this.whole };
+    this.band = band;
+    this.home = this.#homeIn(this.plot);
     this.window = { ...this.home };
     if (opening) Object.assign(this.window, { u0: opening[0] - extent.left, u1: Math.min(opening[1] - extent.left, this.whole.u1) });
     const span = kind === "sound" ? this.whole.u1 / SHORTEST_VIEW : 0;
@@ -33,7 +34,7 @@ export class Viewport {
     const zoom = this.zoom;
     const { u0, u1, v0, v1 } = this.window;
     this.plot = plot;
-    this.home = this.kind === "picture" ? letterbox(this.whole, plot) : { ...this.whole };
+    this.home = this.#homeIn(plot);
     const width = (this.home.u1 - this.home.u0) / zoom.x;
     const height = (this.home.v1 - this.home.v0) / zoom.y;
     this.#style((u0 + u1 - width) / 2, (v0 + v1 - height) / 2, width, height);
@@ -51,7 +52,34 @@ export class Viewport {
   }
 
   reset() {
+    this.home = this.#homeIn(this.plot);
     this.window = { ...this.home };
+  }
+
+  /** Show other frequencies; the time in view stays. */
+  setBand(band) {
+    const { u0, u1 } = this.window;
+    this.band = band;
+    this.home = this.#homeIn(this.plot);
+    this.window = { ...this.home, u0, u1 };
+  }
+
+  /** Top and bottom of what is shown without zoom, as shares of the picture's height. */
+  get bandShares() {
+    const { v0, v1 } = this.whole;
+    return [this.home.v0, this.home.v1].map((v) => (v - v0) / (v1 - v0));
+  }
+
+  #homeIn(plot) {
+    return this.kind === "picture" ? letterbox(this.whole, plot) : { ...this.whole, ...this.#bandInside() };
+  }
+
+  /** The band's edges on the plane; nothing where none of it is in this recording. */
+  #bandInside() {
+    const { top, bottom } = this.extent;
+    if (this.kind === "picture" || this.band === null) return {};
+    const [low, high] = [Math.max(bottom, this.band[0]), Math.min(top, this.band[1] ?? top)];
+    return low < high ? { v0: this.warp.to(high), v1: this.warp.to(low) } : {};
   }
 
   /** Zoom by factors about a point of the screen, which keeps its place. */
@@ -91,11 +119,22 @@ export class Viewport {
 
   /** Move as little as needed to have a box of the plane on screen; what is far away comes to the middle. */
   reveal(box) {
+    const widened = this.#widenFor(box);
     const { u0, u1, v0, v1 } = this.window;
     const moveU = nudge(u0, u1, box.u0, box.u1);
     const moveV = nudge(Math.min(v0, v1), Math.max(v0, v1), box.v0, box.v1);
     if (moveU || moveV) this.#style(u0 + moveU, v0 + moveV, u1 - u0, v1 - v0);
-    return Boolean(moveU || moveV);
+    return Boolean(widened || moveU || moveV);
+  }
+
+  /** Show all frequencies, until the range is shown again, for what lies by more than half outside of it. */
+  #widenFor(box) {
+    const inside = Math.min(box.v1, this.home.v0) - Math.max(box.v0, this.home.v1);
+    if (this.kind === "picture" || this.band === null || inside >= (box.v1 - box.v0) / 2) return false;
+    const { u0, u1 } = this.window;
+    this.home = { ...this.whole };
+    this.window = { ...this.home, u0, u1 };
+    return true;
   }
 
   get matrix() {

@@ -1,7 +1,7 @@
 /** The choice of the class whose segments the wall shows: a list with counts, to filter by typing. */
 import { rank, fold } from "./class_search.js";
 import { element } from "./dom.js";
-import { BACKGROUND } from "./edits.js";
+import { BACKGROUND } from "./segment_labels.js";
 import { QUIET } from "./colours.js";
 import { grouped } from "./text.js";
 

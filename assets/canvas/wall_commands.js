@@ -1,5 +1,5 @@
 /** What a person does on the wall: mark, name, accept the screen, undo. */
-import { BACKGROUND } from "./edits.js";
+import { BACKGROUND } from "./segment_labels.js";
 import { grouped } from "./text.js";
 import { afterEdit, screenEdit } from "./wall_marks.js";
 

@@ -2,7 +2,7 @@
 import { labelColour } from "./colours.js";
 import { percent } from "./card.js";
 import { element } from "./dom.js";
-import { isChecked, labelOf } from "./edits.js";
+import { isChecked, labelOf } from "./segment_labels.js";
 import { WallLayout } from "./wall_layout.js";
 
 const HOVER_AFTER = 130; // milliseconds that the pointer rests on a tile

@@ -4,7 +4,7 @@
  * A marked segment without a class is never stored: "not a Wren" is nothing that a model learns from here. It stays
  * unchecked and marked, in this tab, until somebody names it or takes the mark back.
  */
-import { BACKGROUND, isChecked, labelOf } from "./edits.js";
+import { BACKGROUND, isChecked, labelOf } from "./segment_labels.js";
 import { loadValue, saveValue } from "./session_store.js";
 
 export class WallMarks {

@@ -1,6 +1,6 @@
 /** The wall in words: one segment, and what Enter will do with the screen. */
 import { nameOf, percent } from "./card.js";
-import { isChecked, labelOf } from "./edits.js";
+import { isChecked, labelOf } from "./segment_labels.js";
 
 export function describeItem(item, marks, wall) {
   if (!item) return "Segment, loading";

@@ -1,7 +1,7 @@
 /** Above the wall: which class, which order, which segments, how far one is; below it: the classes to give. */
 import { QUIET } from "./colours.js";
 import { element, icon, replaceWhenNew } from "./dom.js";
-import { BACKGROUND } from "./edits.js";
+import { BACKGROUND } from "./segment_labels.js";
 import { ICONS } from "./icons.js";
 import { grouped } from "./text.js";
 import { WallClasses } from "./wall_classes.js";

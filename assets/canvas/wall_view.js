@@ -4,7 +4,7 @@ import { nameOf } from "./card.js";
 import { ClassSearch } from "./class_search.js";
 import { Disposables } from "./disposables.js";
 import { element } from "./dom.js";
-import { isChecked } from "./edits.js";
+import { isChecked } from "./segment_labels.js";
 import { Help } from "./help.js";
 import { Notice } from "./notice.js";
 import { outboxFor } from "./outbox.js";

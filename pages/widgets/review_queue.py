@@ -6,6 +6,7 @@ import streamlit as st
 
 from miml_core.project import Project
 from miml_core.project.services.review import QueueOrder
+from pages.widgets.errors import attempt
 from pages.widgets.text import thousands
 
 ORDERS: dict[QueueOrder, str] = {
@@ -49,6 +50,7 @@ def choose_order(project: Project) -> tuple[QueueOrder, int | None]:
             label_visibility="collapsed",
         )
         class_id = _species(project) if order == "class" else None
+        _threshold(project)
         st.caption(_EXPLAINED[order], width="stretch")
     return order, class_id
 
@@ -65,6 +67,42 @@ def _species(project: Project) -> int | None:
         label_visibility="collapsed",
         width=220,
     )
+
+
+def _threshold(project: Project) -> None:
+    """Draw the control of the probability from which on predictions are shown as labels, in the whole project."""
+    used, default = project.review.sure_from(), project.review.default_sure_from()
+    with st.popover(f"Sure from {used:.0%}", icon=":material/help_center:", key="review.sure"):
+        st.caption(
+            "A segment whose best guess is less probable is shown as “?” with its two best guesses, and accepting a "
+            "whole bag leaves it open. Nothing is predicted again."
+        )
+        st.slider(
+            "Predictions count as sure from",
+            0,
+            100,
+            round(100 * used),
+            format="%d %%",
+            key="review.sure_from",
+            on_change=_set_threshold,
+            args=(project,),
+        )
+        st.button(
+            f"Use the model's own ({default:.0%})",
+            key="review.sure_default",
+            disabled=used == default,
+            on_click=_reset_threshold,
+            args=(project,),
+        )
+
+
+def _set_threshold(project: Project) -> None:
+    attempt(project.review.set_sure_from, st.session_state["review.sure_from"] / 100)
+
+
+def _reset_threshold(project: Project) -> None:
+    attempt(project.review.set_sure_from, None)
+    st.session_state["review.sure_from"] = round(100 * project.review.default_sure_from())
 
 
 def _with_size(label: str, size: int | None) -> str:

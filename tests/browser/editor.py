@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 ROOT = """document.querySelector('[data-testid="stBidiComponentIsolated"]')?.shadowRoot?.querySelector('.bagtag')"""
 EDITOR = f"{ROOT}?.editor"
 _STATE = """b => b && b.bag && ({
-  bag: b.bag.id, segments: b.bag.segments.length, selected: b.selection.ids, tool: b.tool, mode: b.mode,
+  bag: b.bag.id, segments: b.bag.segments.length, selected: b.selection.ids, tool: b.tools.current, mode: b.mode,
   unsent: b.outbox.unsent.length, stored: b.outbox.stored, state: b.outbox.state, window: b.view.window,
   zoom: b.view.zoom, tags: b.bag.tags, labels: Object.fromEntries(b.bag.segments.map(s => [s.id, s.label])),
   guesses: Object.fromEntries(b.bag.segments.map(s => [s.id, s.guesses])), playing: b.player.playing,

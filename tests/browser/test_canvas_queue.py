@@ -19,6 +19,7 @@ def projects(tmp_path_factory):
     folder = tmp_path_factory.mktemp("queue")
     sound_project(folder / "sound", (50, 40, 45)).close()
     sound_project(folder / "small", (4, 3)).close()
+    sound_project(folder / "many", (12, 12), classes=tuple(f"Species {k}" for k in range(1, 25))).close()
     return folder
 
 
@@ -45,8 +46,8 @@ def test_selecting_accepting_correcting_and_moving_on_run_no_page_script(page, s
             checked[segment] = None
         elif place % 3 == 2:
             editor.press("Enter")
-            editor.wait(f"s.labels[{segment}] !== null && s.selected[0] !== {segment}")
             checked[segment] = None
+            continue
         else:
             editor.press("ArrowRight", "ArrowLeft")
         editor.press("n")
@@ -64,6 +65,50 @@ def test_selecting_accepting_correcting_and_moving_on_run_no_page_script(page, s
     page.get_by_role("button", name="Run again").click()
     page.get_by_text("page runs: 2", exact=True).wait_for()
     assert editor.state["item"] == state["item"]
+
+
+def test_enter_goes_on_in_the_list_and_ctrl_enter_in_the_bag(page, server, projects):
+    editor = Editor.open(page, server.url, order="least_sure", **{"in": "many"})
+    items = editor.ask("b => b.queue.items")
+    assert len({bag for bag, _ in items[:5]}) == 2, "the list changes bags"
+    for place in range(4):
+        editor.wait(f"s.index === {place} && s.selected[0] === {items[place][1]}")
+        editor.press("Enter")
+    editor.wait(f"s.index === 4 && s.selected[0] === {items[4][1]}")
+    editor.press("ArrowRight", "Enter")  # a neighbour: the list goes on where it was
+    editor.wait(f"s.index === 4 && s.selected[0] === {items[4][1]}")
+    editor.press("Control+Enter")
+    editor.wait(f"s.labels[{items[4][1]}] !== null && s.selected[0] !== {items[4][1]} && s.index === 4")
+    editor.saved()
+    with Project.open(projects / "many" / "project") as project:
+        assert all(project.segments.get(segment).accepted for _, segment in items[:5])
+
+
+def test_numbers_follow_what_is_likely_and_a_doubtful_guess_is_no_label(page, server, projects):
+    with Project.open(projects / "many" / "project") as project:
+        project.review.set_sure_from(0.5)
+    editor = Editor.open(page, server.url, bag=2, **{"in": "many"})
+    editor.press("ArrowRight")
+    (segment,) = editor.wait("s.selected.length === 1")["selected"]
+    keys = editor.ask("b => [...b.bag.classes.values()].filter(c => c.keys.length).map(c => [c.keys[0], c.id])")
+    guesses = editor.state["guesses"][str(segment)]
+    assert {guesses[0][0], guesses[1][0]} - {-2} <= {class_id for _, class_id in keys}
+    page.locator(".bagtag .chip.unsure", has_text=re.compile(r"\? not sure\s*\d+")).wait_for()
+    unsure = next(
+        int(one) for one, found in editor.state["guesses"].items()
+        if found[0][1] < 0.5 and editor.state["labels"][one] is None
+    )
+    editor.ask(f"b => b.selection.select([{unsure}])")
+    panel(page, r"Segment \d+\s*\? not sure")
+    page.locator(".bagtag .selection", has_text=re.compile(r"\? .+ \d+ % · .+ \d+ %, not sure")).wait_for()
+    kept = dict(keys)
+    later = editor.ask("b => [...b.bag.classes.values()].filter(c => c.keys.length).map(c => [c.keys[0], c.id])")
+    assert kept.items() <= dict(later).items(), "numbers keep their classes while the bag is on screen"
+    digit, class_id = later[-1]
+    editor.press(digit)
+    editor.saved()
+    with Project.open(projects / "many" / "project") as project:
+        assert project.segments.get(unsure).label == class_id
 
 
 def test_the_place_in_the_list_survives_another_page_and_a_reload(page, server):

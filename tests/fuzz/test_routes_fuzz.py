@@ -115,11 +115,12 @@ class Fuzz:
         act |= {"segments": chance.choices(ids, k=chance.choice([1, 1, 2, 3])), "class": chance.choice(classes)}
         act |= {"label": chance.choice([None, -2, *classes]), "value": chance.choice([-1, 0, 1])}
         act |= {"rest": chance.choice(["absent", "unknown"]), "confirm": chance.random() < 0.7, "sampled": False}
+        act |= {"sure_from": chance.choice([0, 0.5, 1])}
         act |= {"name": chance.choice(["Wren", " wren ", "New one", f"Class {chance.randrange(9)}", " ", "=1+1"])}
         act |= {"rings": [self._line() for _ in range(chance.choice([1, 1, 2]))], "line": self._line()}
         fields = {
             "tag": "bag class value confirm", "finish": "bag rest", "unfinish": "bag", "nothing_here": "bag confirm",
-            "correct": "segments label sampled", "accept": "segments sampled", "accept_bag": "bag",
+            "correct": "segments label sampled", "accept": "segments sampled", "accept_bag": "bag sure_from",
             "draw": "bag rings label", "redraw": "segment rings", "merge": "segments", "split": "segment line",
             "delete": "segments", "undo": "bag", "redo": "bag", "add_class": "name",
         }[act["act"]]  # fmt: skip

@@ -1,19 +1,10 @@
-import { assignKeys, classForKey, keysFor, rowFor } from "/canvas/keys.js";
+import { classForKey, keysFor, rowFor } from "/canvas/keys.js";
 import { equal, test } from "/tests/check.js";
 
 const key = (name, more = {}) => ({ key: name, altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, ...more });
-const one = (id, shortcut = "") => ({ id, shortcut });
-
-test("the first nine classes have their number unless another class chose it", () => {
-  const classes = assignKeys([one(1), one(2, "1"), ...Array.from({ length: 9 }, (_, k) => one(k + 3))]);
-  equal(classes[0].keys, []);
-  equal(classes[1].keys, ["1", "2"]);
-  equal(classes[8].keys, ["9"]);
-  equal(classes[10].keys, []);
-});
 
 test("a class is found by its key in either case, never with Ctrl or Alt", () => {
-  const classes = assignKeys([one(1, "w"), one(2)]);
+  const classes = [{ id: 1, keys: ["w"] }, { id: 2, keys: ["2"] }];
   equal(classForKey(key("W"), classes).id, 1);
   equal(classForKey(key("2"), classes).id, 2);
   equal(classForKey(key("w", { ctrlKey: true }), classes), null);
@@ -23,6 +14,7 @@ test("a class is found by its key in either case, never with Ctrl or Alt", () =>
 test("Shift distinguishes accepting a bag from accepting a segment", () => {
   equal(rowFor(key("Enter"), "review", "sound").shown, "Enter");
   equal(rowFor(key("Enter", { shiftKey: true }), "review", "sound").shown, "Shift+Enter");
+  equal(rowFor(key("Enter", { ctrlKey: true }), "review", "sound").shown, "Ctrl+Enter");
   equal(rowFor(key("z", { metaKey: true, shiftKey: true }), "tag", "picture").shown, "Ctrl+Shift+Z");
 });
 

@@ -1,4 +1,5 @@
 import { Queue } from "/canvas/queue.js";
+import { QueueNavigation } from "/canvas/queue_navigation.js";
 import { equal, test } from "/tests/check.js";
 
 let lists = 0;
@@ -93,4 +94,50 @@ test("the next bag is fetched first, then the previous and the one after", async
   await queue.open({ show: "all" });
   queue.move(1);
   equal(queue.soon(), [[3], [1], [4]]);
+});
+
+/** Going on in a queue: `labels` has the label of each segment of the bags that were fetched. */
+async function goingOn(batches, labels) {
+  const { queue } = queueOf(batches);
+  await queue.open({ order: "least_sure" });
+  const opened = [];
+  const said = [];
+  const bagOf = (id) => id in labels ? { id, range: null, segments: Object.entries(labels[id]).map(([segment, label]) => ({ id: Number(segment), label })) } : undefined;
+  const editor = {
+    data: { project: "one" },
+    queue,
+    disposables: { over: false },
+    display: { open: (item) => opened.push(item), showProblem: (problem) => said.push(problem.message) },
+    notice: { show: (sentence) => said.push(sentence) },
+    api: { knownBag: bagOf },
+    get bag() {
+      return bagOf(1);
+    },
+  };
+  return { queue, navigation: new QueueNavigation(editor), opened, said };
+}
+
+test("going on opens the next item that nobody has checked, in the order of the list", async () => {
+  const labels = { 1: { 11: 5, 12: null, 13: null } };
+  const { navigation, opened, queue } = await goingOn([{ items: [[1, 11], [2, 21], [1, 12]], after: null }], labels);
+  await navigation.goToUnchecked();
+  equal([opened, queue.index], [[[2, 21]], 1], "not the neighbour 12 or 13 of the same bag");
+  await navigation.goToUnchecked();
+  equal(opened.length, 2, "an item that is still open is opened again, not passed over");
+  equal(opened[1], [2, 21]);
+});
+
+test("what was checked or deleted meanwhile is passed over, and more of the list is fetched", async () => {
+  const labels = { 1: { 11: 5, 12: -2 }, 2: { 21: 7 } };
+  const batches = [{ items: [[1, 11], [1, 12], [1, 99], [2, 21]], after: "0.5,21" }, { items: [[3, 31]], after: null }];
+  const { navigation, opened, said } = await goingOn(batches, labels);
+  await Promise.all([navigation.goToUnchecked(), navigation.goToUnchecked()]);
+  equal([opened, said], [[[3, 31]], []], "a second press while the list is fetched moves no further");
+});
+
+test("at the end of the list this is said", async () => {
+  const { navigation, opened, said } = await goingOn([{ items: [[1, 11]], after: null }], { 1: { 11: 5 } });
+  await navigation.goToUnchecked();
+  equal(opened, []);
+  equal(said.length, 1);
 });

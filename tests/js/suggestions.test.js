@@ -1,4 +1,4 @@
-import { assignKeys } from "/canvas/keys.js";
+import { NumberKeys } from "/canvas/number_keys.js";
 import { Suggestions } from "/canvas/suggestions.js";
 import { equal, test } from "/tests/check.js";
 
@@ -26,13 +26,14 @@ function editorFor({ suggests = "beside", recent = [], soon = [] } = {}) {
     disposables: { over: false },
     queue: { soon: () => soon.map((id) => [id, null]) },
     api: { suggestions: ask, knownSuggestions: (id) => known.get(id) },
+    numberKeys: new NumberKeys(),
     bagSync: { compose: () => editor.show(editor.raw) },
     commands: { recent: { order: (classes) => [...new Set([...recent, ...[...classes].map((c) => c.id)])] } },
   };
   editor.suggestions = new Suggestions(editor);
   editor.show = (raw) => {
     editor.raw = raw;
-    editor.bag = { kind: "sound", tags: {}, suggestions: [], ...raw, classes: new Map(assignKeys(raw.classes).map((c) => [c.id, c])) };
+    editor.bag = { kind: "sound", tags: {}, suggestions: [], ...raw, classes: new Map(raw.classes.map((c) => [c.id, { ...c, keys: [] }])) };
     editor.suggestions.show(editor.bag);
   };
   return { editor, answers, asked };

@@ -40,7 +40,7 @@ def random_edit(rng: random.Random, segments: list[int]) -> dict[str, Any]:
         {"act": "finish", "bag": 1, "rest": rng.choice(["absent", "unknown"])},
         {"act": "unfinish", "bag": 1},
         {"act": "nothing_here", "bag": 1, "confirm": sure},
-        {"act": "accept_bag", "bag": 1},
+        {"act": "accept_bag", "bag": 1, "sure_from": rng.choice([0, 0.4, 1])},
     ]
     names = (("Great Tit", "Parus major"), ("parus  MAJOR", ""), ("robin", ""), ("Kauz", "owl"), ("Ü", ""), (" ", ""))
     name, scientific_name = rng.choice(names)

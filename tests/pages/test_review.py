@@ -51,3 +51,11 @@ def test_the_most_informative_are_a_list_only_where_the_model_has_the_scores(pro
     app.run()
     assert not app.exception
     assert app.segmented_control(key="review.order").value == "least_sure"
+
+
+def test_the_threshold_of_certainty_is_chosen_for_the_project_and_given_back(project, show):
+    app = show(project, "review")
+    app.slider(key="review.sure_from").set_value(80).run()
+    assert project.review.sure_from() == 0.8 and not app.exception
+    app.button(key="review.sure_default").click().run()
+    assert project.review.sure_from() == 0.5 and app.slider(key="review.sure_from").value == 50

@@ -172,7 +172,8 @@ def test_counts_by_label_are_those_of_the_segments(get, project):
         label, sure = (one.label, 1.0) if one.label is not None else (one.prediction.top, one.prediction.probability)
         if sure >= 0.5:
             counted[str(label)] = counted.get(str(label), 0) + 1
-    assert get("bag/1").json()["counts"]["labels"] == counted
+    counts = get("bag/1").json()["counts"]
+    assert counts["labels"] == counted and counts["unsure"] == SEGMENTS - sum(counted.values())
 
 
 def test_drawing_in_a_long_bag_reads_no_sound(project, monkeypatch):
@@ -203,3 +204,35 @@ def test_a_cached_file_that_is_no_picture_is_made_again(project):
     kept.write_bytes(b'{"media_type": "text/html", "extent": {}, "rate": 1}\n<script>alert(1)</script>')
     again = images.bag_image(project, bag)
     assert again.media_type == "image/png" and again.content.startswith(b"\x89PNG")
+
+
+def test_the_frequencies_shown_are_stored_for_all_bags_and_change_nothing_else(get, client, project):
+    root = f"/bagtag/{open_projects.key_of(project.folder)}"
+    before, keys = get("bag/2").json(), (project.settings.segment_key, project.settings.feature_key)
+
+    def send(body: object) -> int:
+        return client.post(f"{root}/view-band", json=body, headers=KEY).status_code
+
+    assert before["view"]["band"] is None
+    assert send({"low": 500, "high": None}) == 200 and project.view_band == (500.0, None)
+    assert send({"low": None, "high": 3000.5}) == 200 and get("bag/1").json()["view"]["band"] == [0.0, 3000.5]
+    after = get("bag/2").json()
+    assert after["view"]["band"] == [0.0, 3000.5] and after["revision"] > before["revision"]
+    assert (after["image"], after["extent"]) == (before["image"], before["extent"])
+    assert keys == (project.settings.segment_key, project.settings.feature_key)
+    for wrong in ([], {}, {"low": 1}, {"low": "1", "high": 2}, {"low": -1, "high": 2}, {"low": True, "high": 9}, None):
+        assert send(wrong) == 400, wrong
+    assert send({"low": 2000, "high": 1000}) == 422 and project.view_band == (0.0, 3000.5)
+    assert send({"low": None, "high": None}) == 200 and project.view_band is None
+
+
+def test_colours_and_decibels_of_the_view_need_no_new_tiles(get, project):
+    before = get("bag/2").json()
+    settings = project.settings
+    project.set_settings(replace(settings, spectrogram=replace(settings.spectrogram, loud_db=50.0, colour_map="grey")))
+    after = get("bag/2").json()
+    assert after["image"] == before["image"] and after["view"]["loud"] == 50.0
+    assert after["view"]["colours"] == "".join(3 * f"{level:02x}" for level in range(256))
+    project.set_settings(replace(settings, spectrogram=replace(settings.spectrogram, flat=False)))
+    assert get("bag/2").json()["image"] != before["image"]
+    project.set_settings(settings)

@@ -142,6 +142,13 @@ LabelPairs = Annotated[
     ),
 ]
 """(segment id, class id or `BACKGROUND`)."""
+Probability = Annotated[
+    float,
+    FieldType(
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1,
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ),
+]
 Label = Annotated[int | None, FieldType(_is_label, _LABEL, refers=True)]
 """A class id, `BACKGROUND` or None."""
 OptionalLabel = Annotated[
@@ -153,13 +160,6 @@ OptionalLabel = Annotated[
 ]
 """The same, which never refers to another edit."""
 Flag = Annotated[bool, FieldType(lambda value: isinstance(value, bool), {"type": "boolean"})]
-Probability = Annotated[
-    float,
-    FieldType(
-        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1,
-        {"type": "number", "minimum": 0, "maximum": 1},
-    ),
-]
 TagValue = Annotated[int, _one_of(1, 0, -1)]
 TagPairs = Annotated[
     list[tuple[int, int]],

@@ -170,7 +170,7 @@ class Edits(Service):
     def accept_bag(
         self, bag_id: int, *, sure_from: float = 0.0, annotator: str | None = None, seen: int | None = None
     ) -> EditResult:
-        """Confirm the predictions of this probability or more of all segments of the bag that nobody has checked by eye."""
+        """Confirm the predictions of at least this probability of the bag's segments that nobody has checked by eye."""
         return self.apply(AcceptBag(bag_id, sure_from), annotator=annotator, seen=seen)
 
     def label_many(

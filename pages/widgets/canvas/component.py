@@ -89,6 +89,7 @@ def canvas(
         "height": height,
         "around": around,
         "sampled": sampled,
+        "sureFrom": project.review.sure_from(),
         "autoplay": autoplay,
         "reportBag": report_bag,
     }

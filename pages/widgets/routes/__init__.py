@@ -14,6 +14,7 @@ from pages.widgets.routes.previews import send_preview
 from pages.widgets.routes.queue import send_queue
 from pages.widgets.routes.sound import send_sound
 from pages.widgets.routes.suggestions import send_suggestions
+from pages.widgets.routes.view import take_band
 from pages.widgets.routes.wall import send_cutouts, send_large_cutout, send_wall, send_wall_items
 
 _PROJECT = "/bagtag/{project}"
@@ -41,6 +42,7 @@ def canvas_routes() -> list[Route]:
         Route(f"{_PROJECT}/wall/large/{{segment:id}}", guarded(send_large_cutout, at_once=2), methods=["GET"]),
         Route(f"{_PROJECT}/counters", guarded(send_counters, at_once=2), methods=["GET"]),
         Route(f"{_PROJECT}/retraining", guarded(take_retraining, at_once=1), methods=["POST"]),
+        Route(f"{_PROJECT}/view-band", guarded(take_band, at_once=2), methods=["POST"]),
         Route(f"{_PROJECT}/edits", guarded(take_edits), methods=["POST"]),
         Route("/bagtag/{rest:path}", send_nothing, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,7 @@ from miml_core.project import Bag, Class, Prediction, Project, Segment, SegmentS
 from pages.widgets.routes.auth import NotAllowed, number_in
 from pages.widgets.routes.images import image_version, placement
 from pages.widgets.routes.json_response import JSONResponse
+from pages.widgets.routes.view import sound_view
 
 MOST_GUESSES = 6
 MOST_WHOLE = 500
@@ -122,6 +124,8 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
         "rate": place.rate,
         "tiles": place.tiling(),
         "opening": opening_range(project, bag),
+        "view": sound_view(project),
+        "sure_from": project.review.sure_from(),
         **(_some_segments(project, bag, asked, revision, place.extent) if asked else _all_segments(project, bag)),
         "reasons": _reasons(project, bag, revision),
         "suggestions": [
@@ -150,6 +154,7 @@ def _some_segments(
             "segments": counted.n_segments,
             "checked": counted.n_checked,
             "labels": {str(label): number for label, number in counted.labels.items()},
+            "unsure": counted.n_unsure,
             "density": counted.density,
         },
     }
@@ -240,9 +245,10 @@ def _corners(left: float, right: float, low: float, high: float) -> list[tuple[f
 
 
 def _guesses(prediction: Prediction) -> list[list[float]]:
-    """Return the likeliest labels, the likeliest first."""
+    """Return the likeliest labels, the likeliest first; rounded down, so that none passes a threshold by rounding."""
     likeliest = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])[:MOST_GUESSES]
-    return [[label, round(p, 3)] for place, (label, p) in enumerate(likeliest) if p >= _LEAST_GUESS or place == 0]
+    kept = [pair for place, pair in enumerate(likeliest) if pair[1] >= _LEAST_GUESS or place == 0]
+    return [[label, math.floor(1000 * p + 1e-9) / 1000] for label, p in kept]
 
 
 def class_fields(one: Class) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The picture behind the segments: tiles of a bag's spectrogram (see `miml_core.media.tiles`), or its photograph.
 
+Tiles are grey levels; the browser colours them (`view.py`), so that contrast changes without fetching any again.
+
 Each is made once and kept in the project's cache folder; the version in its address changes with the file and with the
 settings, so a browser never shows an old one. Where a picture lies in real units follows from the file's header and
 the settings: nothing is decoded to open a bag.
@@ -35,7 +37,7 @@ _KEPT_ON_DISK = 3000
 _LOOK_EVERY = 100
 _FOLDER = "images"
 _SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-_LAYOUT = 2
+_LAYOUT = 3
 """Part of every version; counted up when what is drawn changes."""
 
 Name = tuple[str, int, str, str]
@@ -102,7 +104,8 @@ def keep_tried(project: Project, image: BagImage) -> str:
 def image_version(project: Project, bag: Bag) -> str:
     """Short name of everything the picture depends on."""
     settings = project.settings
-    parts = [_LAYOUT, bag.thumbnail_key, bag.start, bag.end, settings.spectrogram.to_dict(), settings.channel]
+    drawn = {**settings.spectrogram.analysis_dict(), "flat": settings.spectrogram.flat}
+    parts = [_LAYOUT, bag.thumbnail_key, bag.start, bag.end, drawn, settings.channel]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -197,7 +200,7 @@ def _made(project: Project, bag: Bag, name: Name, level: int, tile: int) -> BagI
     if place.tiles is None:
         image = _of_picture(project.media.path(bag.id))
     else:
-        image = BagImage(place.tiles.png(level, tile), "image/png", place.extent, place.rate)
+        image = BagImage(place.tiles.levels_png(level, tile), "image/png", place.extent, place.rate)
     _to_disk(project, name, image)
     return image
 

@@ -21,6 +21,7 @@ from pages.widgets.routes.auth import NotAllowed
 from pages.widgets.routes.bags import flat_rings, heading, opening_range
 from pages.widgets.routes.images import BagImage, Placement, image_version, keep_tried, placement
 from pages.widgets.routes.json_response import JSONResponse
+from pages.widgets.routes.view import sound_view
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid
@@ -77,6 +78,7 @@ def send_preview(request: Request, project: Project) -> Response:
         "rate": place.rate,
         "tiles": place.tiling(),
         "opening": opening_range(project, bag),
+        "view": sound_view(project),
         "segments": preview.segments,
         "range": None,
         "counts": None,

@@ -162,6 +162,12 @@ def _view_controls(stored: SpectrogramSettings) -> None:
             1.0,
             key="segment_settings.levels.view",
         )
+    st.toggle(
+        "Show each frequency band against its own noise",
+        stored.flat,
+        key="segment_settings.flat",
+        help="Faint calls stand out from wind, water and hum. Segments and features stay as they are.",
+    )
 
 
 def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
@@ -177,6 +183,7 @@ def _spectrogram(stored: SpectrogramSettings) -> SpectrogramSettings:
         scale=_entered("scale", stored.scale),
         normalisation=_entered("levels", stored.normalisation),
         colour_map=_entered("colours", stored.colour_map),
+        flat=_entered("flat", stored.flat),
         quiet_db=quiet,
         loud_db=max(loud, quiet + 1),
     )
