@@ -63,12 +63,13 @@ def correct(editor: Editor, project: Project, times: int) -> dict[int, int]:
     given = {}
     for _ in range(times):
         (segment,) = editor.wait("s.selected.length === 1")["selected"]
-        classes = project.classes.list()
         guess = project.segments.get(segment).prediction
-        wanted = next(one for one in classes[:9] if guess is None or one.id != guess.top)
-        editor.press(str(classes.index(wanted) + 1))
+        keys = editor.ask("b => [...b.bag.classes.values()].filter(c => c.keys.length).map(c => [c.id, c.keys[0]])")
+        wanted, key = next((one, key) for one, key in keys if guess is None or one != guess.top)
+        editor.press(key)
+        editor.wait(f"s.labels[{segment}] === {wanted}")
         editor.saved()
-        given[segment] = wanted.id
+        given[segment] = wanted
         editor.press("ArrowRight")
         editor.wait(f"s.selected[0] !== {segment}")
     return given
