@@ -130,7 +130,7 @@ def _tiles(path: Path, row: Row[Any], used: InstanceSettings) -> SpectrogramTile
     from miml_core.media.sound_blocks import SoundWindow
     from miml_core.media.tiles import SpectrogramTiles
 
-    look = replace(used.spectrogram, normalisation="none")
+    look = replace(used.spectrogram, normalisation="none", flat=False)  # noise of the whole bag would read all of it
     key = (str(path), row.fingerprint, str((row.start, row.end, used.channel)), json.dumps(look.to_dict(), default=str))
 
     def make() -> SpectrogramTiles:
