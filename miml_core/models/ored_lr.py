@@ -39,6 +39,7 @@ with few tags is then predicted mostly by the pretrained classifier, and the wei
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -47,7 +48,13 @@ from scipy.special import log_softmax
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.impossible_bags import refuse_impossible_bags
-from miml_core.models.background import background_shift, lower_background
+from miml_core.models.background import (
+    LARGEST_SHIFT,
+    BackgroundEvidence,
+    background_shift,
+    lower_background,
+    new_bags_shift,
+)
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.feature_maps import FeatureMap, PretrainedScores, pack, unpack
 from miml_core.models.fit_progress import FitProgress, Progress
@@ -65,6 +72,14 @@ from miml_core.models.ored_lr_start import FITTING, PHASES, Start, find_start, i
 from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
+
+_LABELS_COUNT, _MOST_COUNTS = 0.1, 30.0
+"""When the segments' classes are learnt again, all labels together count as much as this share of the segments, each
+at least once and at most that many times: ten corrections among thousands of segments would otherwise change nothing.
+Chosen on sets of known truth."""
+
+_ROUNDS_WITHOUT = 5
+"""Rounds of EM without a background, after which the classes are as if they had been learnt without one."""
 
 
 class ORedLR(Model):
@@ -120,8 +135,8 @@ class ORedLR(Model):
         Whether the scores of the pretrained classifier are used: held-out bags are more likely with them.
     curve_ : (iterations,) float
         Objective after each iteration of the final fit.
-    background_share_ : float
-        Share of the background in tagged bags that the tags support.
+    background_evidence_ : dict
+        What the tags say about the background: the fields of `background.BackgroundEvidence`.
 
     Examples
     --------
@@ -148,8 +163,9 @@ class ORedLR(Model):
     trusts_pretrained_: bool
     curve_: Array
     evidence_: dict[str, int]
-    background_share_: float
+    background_evidence_: dict[str, Any]
     background_shift_: float
+    new_bags_shift_: float
 
     def __init__(
         self,
@@ -236,13 +252,13 @@ class ORedLR(Model):
         )
         self.alpha_, self.gains_ = start.penalty.alpha, list(start.penalty.gains)
         self.trusts_pretrained_ = start.penalty.trusts_pretrained and bool(self.pretrained_)
-        self.background_share_ = start.background_share
+        self.background_evidence_ = asdict(start.background)
         self.set_calibration(start.calibration)
         self.curve_, self.evidence_ = np.array(curve), _count_evidence(bags)
         self.classes_, self.n_features_, self.groups_ = list(bags.classes), bags.X.shape[1], _group_sizes(bags)
         gains = start.penalty.factors(evidence.columns)[:, None]
         self.weights_ = self.segment_weights_ = gains * weights
-        self.background_shift_ = 0.0
+        self.background_shift_ = self.new_bags_shift_ = 0.0
         if self.background:
             self._limit_background(likelihood, gains, bags)
         return self
@@ -264,24 +280,40 @@ class ORedLR(Model):
             alpha = earlier.alpha_ if alpha is None else alpha
             known = Penalty(alpha, tuple(earlier.gains_), earlier.trusts_pretrained_)
             weights = earlier._weights_for(evidence.bags.classes) / known.factors(evidence.columns)[:, None]
-            return Start(known, weights, earlier.background_share_, earlier.calibration)
+            background = BackgroundEvidence(**earlier.background_evidence_)
+            return Start(known, weights, background, earlier.calibration)
         kinds = self.background_kinds if self.background else 0
         return find_start(evidence, alpha=alpha, background_kinds=kinds, seed=seed, fit_progress=fit_progress)
 
     def _limit_background(self, likelihood: MarginalLikelihood, gains: Array, bags: BagSet) -> None:
-        """Limit the background to its share in tagged bags, and learn the classes of the segments it gives up."""
-        most = self.background_share_ if self.most_background == "auto" else float(self.most_background)
-        shift = background_shift(self._log_prior(self.segment_weights_, bags.X), bags, leak=self.leak, most=most)
-        if shift > 0:
-            self.segment_weights_ = gains * self._relearn_segments(self.weights_ / gains, shift, likelihood)
-            shift = background_shift(self._log_prior(self.segment_weights_, bags.X), bags, leak=self.leak, most=most)
-        self.background_shift_ = shift
+        """Limit the background to its share, and learn the classes of the segments it gives up.
 
-    def _relearn_segments(self, weights: Array, shift: float, likelihood: MarginalLikelihood) -> Array:
+        If the tags give no evidence of a background, what was learnt of it is dropped first: only segments that people
+        labelled so are background, and the classes are learnt from all others.
+        """
+        evidence = BackgroundEvidence(**self.background_evidence_)
+        if self.most_background != "auto":
+            evidence = BackgroundEvidence(float(self.most_background))
+
+        def shift() -> float:
+            log_prior = self._log_prior(self.segment_weights_, bags.X)
+            return background_shift(log_prior, bags, leak=self.leak, most=evidence.share, limit=evidence.limit)
+
+        for _ in range(0 if evidence.found else _ROUNDS_WITHOUT):
+            self.segment_weights_ = self._relearn_segments(LARGEST_SHIFT, likelihood, gains)
+        self.background_shift_ = shift()
+        if self.background_shift_ > 0 or (bags.labels != UNKNOWN).any():
+            self.segment_weights_ = self._relearn_segments(self.background_shift_, likelihood, gains)
+            self.background_shift_ = shift()
+        log_prior = self._log_prior(self.segment_weights_, bags.X)
+        self.new_bags_shift_ = new_bags_shift(log_prior, bags, most=evidence.share, limit=evidence.limit)
+
+    def _relearn_segments(self, shift: float, likelihood: MarginalLikelihood, gains: Array) -> Array:
         """Return the weights after one round of EM (eqs. 11, 22) with the background's log odds lowered by `shift`.
 
         Before, the classes were learnt only from the few segments that the background had left to them.
         """
+        weights = self.segment_weights_ / gains
         bags = likelihood.bags
         log_prior = likelihood.log_prior(weights)
         log_prior[:, bags.n_classes :] -= shift
@@ -293,9 +325,10 @@ class ORedLR(Model):
             spread_background(posterior, log_prior, merged),
             alpha=self.alpha_,
             scores=likelihood.scores,
+            counts=_label_counts(bags),
         )
         scale = Whitening(surrogate, weights).scale(self.alpha_)
-        return maximise_lbfgs(surrogate, weights, scale, max_iter=100, tol=1e-4, report=lambda value: False)
+        return gains * maximise_lbfgs(surrogate, weights, scale, max_iter=100, tol=1e-4, report=lambda value: False)
 
     # warm start
 
@@ -338,21 +371,13 @@ class ORedLR(Model):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return p(y | x, w) of new segments (eq. 1), calibrated; its arg max is the inductive prediction (eq. 26).
 
-        The probability of the background is that of `weights_`, which predict the tags of new bags better; the
-        probabilities of the classes given that it is none are those of `segment_weights_`, learnt from more segments.
+        New bags get as large a share of background as the tags support in the training bags.
         """
-        return self._calibrated(self._prior(self._check_features(X)))
-
-    def _prior(self, X: Array) -> Array:
-        """Return p(y | x, w) of new segments before calibration."""
-        by_segments = self._log_prior(self.segment_weights_, X)
-        if not self.background:
-            return np.exp(by_segments)
-        by_tags = self._log_prior(self.weights_, X)
-        n_classes = len(self.classes_)
-        classes = log_softmax(by_segments[:, :n_classes], axis=1)
-        classes += np.logaddexp.reduce(by_tags[:, :n_classes], axis=1, keepdims=True)
-        return np.exp(np.concatenate([classes, by_tags[:, n_classes:]], axis=1))
+        X = self._check_features(X)
+        log_prior = self._log_prior(self.segment_weights_, X)
+        if self.background:
+            log_prior = log_softmax(lower_background(log_prior, self.new_bags_shift_), axis=1)
+        return self._calibrated(np.exp(log_prior))
 
     def annotate(self, bags: BagSet) -> Array:
         """Return the exact p(y | tags, labels, X, w) (eq. 11), calibrated; its arg max is the prediction of eq. 27.
@@ -370,10 +395,17 @@ class ORedLR(Model):
     def predict_tags(self, bags: BagSet) -> Array:
         """Return the probability of each tag, 1 - (1 - leak) prod_i (1 - p_i(c)) of the model, calibrated.
 
-        The paper's rule (eq. 28) is the union of the segments' arg max, a set without probabilities.
+        The paper's rule (eq. 28) is the union of the segments' arg max, a set without probabilities. The background is
+        that of `weights_`: it has more segments than are background, so that bags of many similar segments do not get
+        every tag that one of them might have. The classes of the other segments are those of `segment_weights_`.
         """
         self._check_bags(bags)
-        found = tag_probabilities(self._prior(bags.X), bags.offsets, len(self.classes_), self.leak)
+        by_segments = self._log_prior(self.segment_weights_, bags.X)
+        if self.background:
+            by_tags, n_classes = self._log_prior(self.weights_, bags.X), len(self.classes_)
+            named = np.logaddexp.reduce(by_tags[:, :n_classes], axis=1, keepdims=True)
+            by_segments = log_softmax(by_segments[:, :n_classes], axis=1) + named
+        found = tag_probabilities(np.exp(by_segments), bags.offsets, len(self.classes_), self.leak)
         return self._calibrated_tags(found)
 
     # files
@@ -384,6 +416,7 @@ class ORedLR(Model):
 
     def _restore(self, state: dict[str, Any]) -> None:
         packed = ("map", "pretrained")
+        state = _with_background_evidence(state)
         super()._restore({name: value for name, value in state.items() if not name.startswith(packed)})
         self.maps_ = unpack(state, "map")
         if "gains_" in state:
@@ -391,6 +424,22 @@ class ORedLR(Model):
         else:  # a file of version 0.1
             self.pretrained_, self.gains_, self.trusts_pretrained_ = [], [1.0], False
             self.groups_ = [["features", self.n_features_]]
+
+
+def _label_counts(bags: BagSet) -> Array:
+    """Return (N,) how often each segment counts when the classes are learnt again: more than once if it has a label."""
+    labelled = bags.labels != UNKNOWN
+    counts = np.clip(_LABELS_COUNT * bags.n_segments / max(1, labelled.sum()), 1.0, _MOST_COUNTS)
+    return np.where(labelled, counts, 1.0)
+
+
+def _with_background_evidence(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a model file; one that was written before 0.3 has the share only."""
+    if "background_evidence_" in state:
+        return state
+    share = state.pop("background_share_", 0.0)
+    shift = state.get("background_shift_", 0.0)
+    return state | {"background_evidence_": asdict(BackgroundEvidence(share)), "new_bags_shift_": shift}
 
 
 def _group_sizes(bags: BagSet) -> list[list[Any]]:

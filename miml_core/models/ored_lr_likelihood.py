@@ -99,17 +99,33 @@ class CandidateLikelihood(MarginalLikelihood):
     Parameters
     ----------
     posterior : (N, K) float
+    counts : (N,) float, optional
+        Number of times each segment counts; once if it is left out.
     """
 
     def __init__(
-        self, Z: Array, bags: BagSet, posterior: Array, *, alpha: float, scores: Array | None = None
+        self,
+        Z: Array,
+        bags: BagSet,
+        posterior: Array,
+        *,
+        alpha: float,
+        scores: Array | None = None,
+        counts: Array | None = None,
     ) -> None:
         super().__init__(Z, bags, leak=0.0, alpha=alpha, scores=scores)
-        self.posterior = posterior
+        self.posterior, self.counts = posterior, counts
 
     def e_step(self, W: Array) -> tuple[float, Array, Array]:
         log_prior = self.log_prior(W)
-        return self.penalised(W, float((self.posterior * log_prior).sum())), log_prior, self.posterior
+        each = (self.posterior * log_prior).sum(axis=1)
+        total = float((each if self.counts is None else self.counts * each).sum())
+        return self.penalised(W, total), log_prior, self.posterior
+
+    def gradient(self, W: Array, log_prior: Array, posterior: Array) -> Array:
+        if self.counts is None:
+            return super().gradient(W, log_prior, posterior)
+        return self.Z.T @ (self.counts[:, None] * (posterior - np.exp(log_prior))) - self.penalty * W
 
 
 def label_log_prior(Z: Array, W: Array, scores: Array | None) -> Array:

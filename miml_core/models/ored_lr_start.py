@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.models.background import background_share
+from miml_core.models.background import BackgroundEvidence, background_evidence
 from miml_core.models.candidates import candidate_shares
 from miml_core.models.fit_progress import FitProgress, Phase
 from miml_core.models.ored_lr_likelihood import CandidateLikelihood
@@ -31,14 +31,14 @@ _CANDIDATE_BACKGROUND = 3.0
 
 @dataclass(frozen=True)
 class Start:
-    """Where the final fit starts: penalty, (D + 1, K) weights, the background's share that the tags support.
+    """Where the final fit starts: penalty, (D + 1, K) weights, and what the tags say about the background.
 
     The calibration is that of the folds in which the penalty was chosen; without folds, there is none.
     """
 
     penalty: Penalty
     weights: Array
-    background_share: float
+    background: BackgroundEvidence = field(default_factory=BackgroundEvidence)
     calibration: Calibration = NOT_CALIBRATED
 
 
@@ -110,15 +110,16 @@ def find_start(
             report=lambda value: report_iteration(fit_progress, STARTING, value, _START_ALPHA),
         )
     if alpha is not None and not background_kinds and evidence.scores is None and len(evidence.columns) == 1:
-        return Start(Penalty(alpha), W, 0.0)
+        return Start(Penalty(alpha), W)
     report = partial(report_iteration, fit_progress, CHOOSING)
     chosen = choose_penalty(evidence, W, Whitening(objective, W), seed=seed, report=report, given=alpha)
     if not background_kinds:
-        return Start(chosen.penalty, chosen.weights, 0.0, calibrate(chosen.held_out, bags, leak=evidence.leak))
+        calibration = calibrate(chosen.held_out, bags, leak=evidence.leak)
+        return Start(chosen.penalty, chosen.weights, calibration=calibration)
     W = _split_background(chosen.weights, bags.n_classes, background_kinds, seed)
-    share = background_share(chosen.held_out, bags, leak=evidence.leak)
-    calibration = calibrate(chosen.held_out, bags, leak=evidence.leak, background_share=share)
-    return Start(chosen.penalty, W, share, calibration)
+    background = background_evidence(chosen.held_out, bags, leak=evidence.leak, seed=seed)
+    calibration = calibrate(chosen.held_out, bags, leak=evidence.leak, background_share=background.share)
+    return Start(chosen.penalty, W, background, calibration)
 
 
 def report_iteration(fit_progress: FitProgress, phase: int, objective: float, alpha: float) -> bool:
