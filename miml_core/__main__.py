@@ -49,11 +49,12 @@ COMMANDS = {
     "warm": "compile the Numba kernels now, so that nothing waits for them later",
     "bench": "measure the models on .npz and .arff data sets, and compare with published figures",
     "bench-media": "measure segments, features and labels on recordings and pictures with known truth",
+    "bench-economy": "measure how many seconds of work correct labels cost, with a simulated annotator",
 }
 
 _MODULES = {"import": "import_"}
 """Modules of commands whose name is a keyword of Python."""
-_JSON_IS_A_FILE = ("bench", "bench-media")
+_JSON_IS_A_FILE = ("bench", "bench-media", "bench-economy")
 _STOPPED, _CLOSED_PIPE = 130, 141
 
 

@@ -62,8 +62,8 @@ class SegmentedRecording:
     clip_scores: NDArray[np.float32] | None = None
 
 
-def segment_recording(path: Path, events: Sequence[Event]) -> SegmentedRecording:
-    """Return the segments, features and events of a recording."""
+def segment_recording(path: Path, events: Sequence[Event], embedding: bool = True) -> SegmentedRecording:
+    """Return the segments, features and events of a recording; BirdNET's embedding, if it is installed, is optional."""
     info = audio_info(path)
     settings = InstanceSettings.for_rate(info.rate)
     found = sound_instances(path, 0.0, info.duration, settings)
@@ -76,7 +76,8 @@ def segment_recording(path: Path, events: Sequence[Event]) -> SegmentedRecording
         stripes.append(Region(0, left, np.ones((grid.height, right - left), dtype=bool)))
     times = np.column_stack([grid.x_at(edges[:, 1]), grid.x_at(edges[:, 3])])
     event_X = describe_regions(path, 0.0, info.duration, grid, stripes, settings)
-    return SegmentedRecording(times, found.X, events, event_X, *_birdnet(path, times))
+    heard = _birdnet(path, times) if embedding else (None, None)
+    return SegmentedRecording(times, found.X, events, event_X, *heard)
 
 
 def _birdnet(path: Path, times: Array) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:

@@ -7,6 +7,11 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+LEAST_PROBABILITY = 0.2
+"""Probability of the model from which a tag is suggested."""
+
+MOST_SUGGESTIONS = 8
+
 
 def rank_tags(
     probabilities: NDArray[np.float64], class_ids: Sequence[int], decided: Collection[int]

@@ -71,7 +71,7 @@ def test_at_most_eight_and_no_noise(project: Project, hear: Hear) -> None:
     names = [one.common.replace(" ", "_") for one in species_list()[:10]]
     hear(**dict.fromkeys(names, 0.5), Engine=0.9, Noise=0.9)
     found = project.suggestions.of_bag(bag)
-    assert len(found.items) == suggesting.MOST
+    assert len(found.items) == suggesting.MOST_SUGGESTIONS
     assert "Engine" not in {one.name for one in found.items}
     engine = project.edits.add_class("Engine").id
     assert shown(project.suggestions.of_bag(bag))[0] == (engine, "Engine", 0.9, "BirdNET")

@@ -22,12 +22,11 @@ from miml_core.project.queries.predictions import tag_probabilities
 from miml_core.project.records import Class, RecordingLocation
 from miml_core.project.review_records import BagSuggestions, Suggestion
 from miml_core.project.suggestions.heard_species import heard_species
+from miml_core.review.suggestions import LEAST_PROBABILITY, MOST_SUGGESTIONS
 
 if TYPE_CHECKING:
     from miml_core.features.birdnet import Species
 
-LEAST_RUN = 0.2
-"""Probability of a run from which a class is suggested."""
 LEAST_CLASS = 0.05
 """Score of BirdNET from which a class of the project is suggested. In 240 clips of NIPS4Bplus with their 50 species as
 classes, .05 finds .40 of the species at a precision of .75; .1 finds .31 at .88."""
@@ -36,7 +35,6 @@ LEAST_NEW = 0.1
 precision of .63 with the place known and .43 without it; .05 has .46 and .29."""
 LEAST_OCCURRENCE = 0.03
 """Species that BirdNET thinks less probable than this at the place and in the week are left out."""
-MOST = 8
 
 
 def suggest(store: Store, bag_id: int) -> BagSuggestions:
@@ -122,7 +120,7 @@ def _of_run(classes: Iterable[Class], run_id: int | None, by_run: dict[int, floa
     return [
         Suggestion(one.id, one.name, one.scientific_name, by_run=by_run[one.id], run_id=run_id)
         for one in classes
-        if by_run.get(one.id, 0.0) >= LEAST_RUN
+        if by_run.get(one.id, 0.0) >= LEAST_PROBABILITY
     ]
 
 
@@ -144,7 +142,7 @@ def _joined(
     for one in classes:
         score = score_of.get(one.id, 0.0)
         by_birdnet = score if score >= LEAST_CLASS else None
-        if by_run.get(one.id, 0.0) >= LEAST_RUN or (one.id not in by_run and by_birdnet is not None):
+        if by_run.get(one.id, 0.0) >= LEAST_PROBABILITY or (one.id not in by_run and by_birdnet is not None):
             own = by_run.get(one.id)
             run = None if own is None else run_id
             suggested.append(Suggestion(one.id, one.name, one.scientific_name, own, by_birdnet, run))
@@ -164,4 +162,4 @@ def _species_of(name: str, scientific_name: str) -> Species | None:
 
 
 def _ranked(suggested: list[Suggestion]) -> list[Suggestion]:
-    return sorted(suggested, key=lambda one: -one.probability)[:MOST]
+    return sorted(suggested, key=lambda one: -one.probability)[:MOST_SUGGESTIONS]

@@ -1,0 +1,95 @@
+"""Measure how many seconds of work correct labels cost, with a simulated annotator on sets of known truth.
+
+DIR has the layout of the benchmark data: miml/, audio/ and images/. Seconds: 3 per typed tag or label, 1 per accepted
+suggestion, 1.5 per corrected segment, 0.2 per tile on the wall. Printed are the shares of right segments against
+seconds, which are shares of those it takes to type the label of every segment (see miml_core/evaluation/economy.py).
+
+examples:
+  python -m miml_core bench-economy --data ../shared/data --json economy.json
+  python -m miml_core bench-economy --data ../shared/data --sets hja
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from miml_core.commands.arguments import LARGEST_SEED, MOST_PROCESSES, whole_number
+from miml_core.commands.output import write_json
+from miml_core.errors import BagtagError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_SHOWN = (0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.5)
+"""Shares of the seconds of labelling one by one, at which the share of right segments is printed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with miml/, audio/ and images/")
+    parser.add_argument(
+        "--sets", default="", metavar="A,B", help="sets whose name contains one of these (default: all)"
+    )
+    parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
+    jobs = whole_number(1, MOST_PROCESSES)
+    parser.add_argument("--jobs", type=jobs, default=1, metavar="N", help="processes that read files (default: 1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from miml_core.evaluation.economy import N_STEPS, measure_economy
+    from miml_core.evaluation.economy_sets import labelled_sets
+
+    if not args.data.is_dir():
+        raise BagtagError(f"{args.data} is not a folder; give the folder that contains miml/, audio/ and images/.")
+    if args.json is not None and not args.json.resolve().parent.is_dir():
+        raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}.")
+    console = Console()
+    figures: dict[str, Any] = {}
+    wanted = [word for word in args.sets.split(",") if word]
+    for one in labelled_sets(args.data, wanted, args.jobs):
+        with console.status(f"{one.name}: 0 of {N_STEPS} ways") as status:
+            done = 0
+
+            def step(name: str = one.name, status: Any = status) -> None:
+                nonlocal done
+                done += 1
+                status.update(f"{name}: {done} of {N_STEPS} ways")
+
+            figures[one.name] = measure_economy(one.bags, one.truth, args.seed, step)
+        _print_table(console, one.name, figures[one.name])
+        if args.json is not None:
+            write_json(args.json, figures)
+    return 0
+
+
+def _print_table(console: Console, name: str, figures: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    every = figures["one_by_one_seconds"]
+    title = f"{name}: {figures['segments']} segments, {figures['tags']} tags; one by one {every:.0f} s"
+    table = Table(title=title, title_justify="left")
+    table.add_column("right after this share of the seconds")
+    for share in _SHOWN:
+        table.add_column(f"{share:.0%}", justify="right")
+    table.add_column("95 % right after", justify="right")
+    table.add_column("stopped after", justify="right")
+    for way, values in figures["ways"].items():
+        cells = [_accuracy_at(values["points"], share * every) for share in _SHOWN]
+        stopped = (
+            ""
+            if values["stopped"] is None
+            else (f"{values['stopped_share_of_seconds']:.1%}: {values['stopped']['accuracy']:.1%}")
+        )
+        reached = values["target_share_of_seconds"]
+        table.add_row(way, *cells, "" if reached is None else f"{reached:.1%}", stopped)
+    console.print(table)
+
+
+def _accuracy_at(points: list[dict[str, float]], seconds: float) -> str:
+    """Return the accuracy of the last point at or before some seconds; nothing if the way has ended long before."""
+    before = [point["accuracy"] for point in points if point["seconds"] <= seconds]
+    return f"{before[-1]:.1%}" if before else ""
