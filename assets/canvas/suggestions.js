@@ -11,7 +11,7 @@
 import { findClass } from "./edits.js";
 
 const STRONG = 0.5;
-const LEAST = 0.2; // of a picture: less probable tags are not suggested
+const LEAST = 0.1; // as in review/suggestions.py; of a picture: less probable tags are not suggested
 
 export class Suggestions extends EventTarget {
   #bag = null; // the id of the bag on screen

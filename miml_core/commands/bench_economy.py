@@ -2,7 +2,7 @@
 
 DIR has the layout of the benchmark data: miml/, audio/ and images/. Seconds: 3 per typed tag or label, 1 per accepted
 suggestion, 1.5 per corrected segment, 0.2 per tile on the wall. Printed are the shares of right segments against
-seconds, which are shares of those it takes to type the label of every segment (see miml_core/evaluation/economy.py).
+seconds, which are shares of those it takes to type the label of every segment (see miml_core/review/economy.py).
 
 examples:
   python -m miml_core bench-economy --data ../shared/data --json economy.json
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from miml_core.evaluation.economy import N_STEPS, measure_economy
-    from miml_core.evaluation.economy_sets import labelled_sets
+    from miml_core.review.economy import N_STEPS, measure_economy
+    from miml_core.review.economy_sets import labelled_sets
 
     if not args.data.is_dir():
         raise BagtagError(f"{args.data} is not a folder; give the folder that contains miml/, audio/ and images/.")

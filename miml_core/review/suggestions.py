@@ -7,8 +7,10 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_PROBABILITY = 0.2
-"""Probability of the model from which a tag is suggested."""
+LEAST_PROBABILITY = 0.1
+"""Probability of the model from which a tag is suggested. On HJA, after 120 tagged bags, .1 finds .96 of the tags of
+other bags and every second suggestion is right (3.8 per bag); .2 finds .91 at a precision of .66 (2.8 per bag). A wrong
+suggestion costs a glance, a missing one must be typed."""
 
 MOST_SUGGESTIONS = 8
 

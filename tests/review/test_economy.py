@@ -7,8 +7,8 @@ import pytest
 
 from miml_core import BACKGROUND, UNKNOWN, BagSet
 from miml_core.__main__ import main
-from miml_core.evaluation import economy
-from miml_core.evaluation.economy import (
+from miml_core.review import economy
+from miml_core.review.economy import (
     ACCEPTED,
     CORRECTED,
     SCREEN,
@@ -90,7 +90,7 @@ def test_tags_cost_less_where_they_are_suggested(tagged_calls):
 def test_only_suggestions_that_are_shown_count():
     tags = np.array([[1] * 10 + [-1] * 10])
     assert count_suggested(np.full((1, 20), 0.9), tags) == 8
-    assert count_suggested(np.full((1, 20), 0.19), tags) == 0
+    assert count_suggested(np.full((1, 20), 0.09), tags) == 0
 
 
 def test_the_annotator_reaches_the_target_and_stops_without_knowing_the_truth(tagged_calls):

@@ -14,7 +14,7 @@ Ways to label all segments of a set:
 
 In both, the model is trained again from the previous one after a screen's number of segments (later, when a tenth more
 were reviewed). The annotator stops by a rule that does not know the truth: the model's probabilities predict how many
-of the segments left are wrong, corrected by how many of those reviewed last were (`predicted_errors`). Orders,
+of the segments left are wrong, corrected by how many of those reviewed before were (`predicted_errors`). Orders,
 suggestions and the model are those of the app.
 """
 
@@ -44,8 +44,8 @@ FIRST_BAGS, GROWTH = 5, 1.3
 LABELLED_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 MOST_SECONDS = 0.5
 """Reviewing is given up after this share of the seconds of labelling one by one."""
-LOOK_BACK = 3 * SCREEN
-"""Number of segments reviewed last whose errors correct the predicted ones."""
+LEAST_DOUBT = 0.01
+"""No prediction is taken to be surer than this."""
 
 
 @dataclass(frozen=True)
@@ -273,11 +273,11 @@ def _review(
     learnt = 0
     while True:
         probabilities = model.annotate(known)
-        labels, doubt = _labels(probabilities, known), 1.0 - top_two(probabilities)[1]
+        labels, doubt = _labels(probabilities, known), np.maximum(1.0 - top_two(probabilities)[1], LEAST_DOUBT)
         accuracy = float((labels == truth).mean())
         way.add(seconds, accuracy)
         open_ = np.flatnonzero(known.labels == UNKNOWN)
-        left = predicted_errors(doubt[open_], doubt_before[-LOOK_BACK:], wrong_before[-LOOK_BACK:])
+        left = predicted_errors(doubt[open_], doubt_before, wrong_before)
         if way.stopped is None and left <= (1.0 - TARGET) * bags.n_segments:
             way.stopped = way.points[-1]
         done = way.stopped is not None and way.reached(TARGET) is not None
