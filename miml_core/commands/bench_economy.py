@@ -22,7 +22,8 @@ from miml_core.errors import BagtagError
 if TYPE_CHECKING:
     from rich.console import Console
 
-_SHOWN = (0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.5)
+_TABLE_WIDTH = 110
+_SHOWN = (0.05, 0.1, 0.12, 0.15, 0.2, 0.5)
 """Shares of the seconds of labelling one by one, at which the share of right segments is printed."""
 
 
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None and not args.json.resolve().parent.is_dir():
         raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}.")
     console = Console()
+    console.width = max(console.width, _TABLE_WIDTH)
     figures: dict[str, Any] = {}
     wanted = [word for word in args.sets.split(",") if word]
     for one in labelled_sets(args.data, wanted, args.jobs):
@@ -72,10 +74,10 @@ def _print_table(console: Console, name: str, figures: dict[str, Any]) -> None:
     every = figures["one_by_one_seconds"]
     title = f"{name}: {figures['segments']} segments, {figures['tags']} tags; one by one {every:.0f} s"
     table = Table(title=title, title_justify="left")
-    table.add_column("right after this share of the seconds")
+    table.add_column("right after", no_wrap=True)
     for share in _SHOWN:
         table.add_column(f"{share:.0%}", justify="right")
-    table.add_column("95 % right after", justify="right")
+    table.add_column("95 % after", justify="right")
     table.add_column("stopped after", justify="right")
     for way, values in figures["ways"].items():
         cells = [_accuracy_at(values["points"], share * every) for share in _SHOWN]
