@@ -232,7 +232,7 @@ def test_two_tabs_see_each_others_tags(window, server, home):
         pages.append(page)
         open_in(page, server, home)
         go(page, "Tag")
-        page.get_by_text("All", exact=True).click()
+        page.get_by_test_id("stButtonGroup").get_by_text("All", exact=True).click()
         editors.append(Editor(page))
         editors[-1].wait("s.image && s.total === 3")
         editors[-1].press("p", "p")
