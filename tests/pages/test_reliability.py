@@ -26,9 +26,9 @@ def n_labelled(project: Project) -> int:
 def test_without_checks_the_model_speaks_for_itself(project, show):
     app = show(project, "train", train__threshold=0.6)
     shown = texts(app)
-    assert "Nothing is checked yet" in shown and "No prediction has been checked by eye yet" in shown
+    assert "No prediction has been checked by eye yet" in shown
     assert f"At 0.60: {n_above(project, 0.6)} segments, about" in shown
-    assert "By the model's own probabilities" in shown
+    assert "By the model's own probabilities, as nothing has been checked yet." in shown
 
 
 def test_checked_segments_are_compared_with_the_predictions(project, show):
@@ -43,7 +43,7 @@ def test_checked_segments_are_compared_with_the_predictions(project, show):
     assert metrics["Right"] == "50\u202f%" and metrics["Checked"] == "2 segments"
     table = app.dataframe[-1].value
     assert table["predicted"].sum() == table["labelled"].sum() == 2
-    assert set(table["precision"].dropna()) == {0.0, 1.0}
+    assert set(table["precision"].dropna()) == {0.0, 100.0}
 
 
 def test_the_random_sample_is_preferred_and_said(project, show, monkeypatch):

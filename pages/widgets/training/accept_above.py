@@ -24,16 +24,17 @@ def chosen_threshold() -> float:
     return round(float(st.session_state.get(_THRESHOLD, _DEFAULT)), 2)
 
 
-def accept_above(project: Project, checked: CheckedPredictions) -> None:
+def accept_above(project: Project, checked: CheckedPredictions, *, in_one_row: bool = False) -> None:
     """Draw the slider, what it would mean, and the button that asks before it accepts."""
     names = class_names(project.classes.list())
-    class_id = st.selectbox(
+    of_class, above = st.columns(2, gap="large") if in_one_row else (st.container(), st.container())
+    class_id = of_class.selectbox(
         "Predictions of",
         [None, *sorted(names, key=lambda one: names[one].casefold())],
         format_func=lambda one: "all classes" if one is None else names[one],
         key=_CLASS,
     )
-    st.slider("with a probability of at least", 0.5, 1.0, _DEFAULT, 0.01, key=_THRESHOLD)
+    above.slider("with a probability of at least", 0.5, 1.0, _DEFAULT, 0.01, key=_THRESHOLD)
     expected = _outlook(project, checked, class_id)
     st.markdown(f"**{_sentence(expected)}**")
     st.caption(_evidence(expected, len(checked)))
@@ -64,6 +65,8 @@ def _errors(expected: ThresholdOutlook) -> str:
 
 
 def _evidence(expected: ThresholdOutlook, n_checked: int) -> str:
+    if not n_checked:
+        return "By the model's own probabilities, as nothing has been checked yet."
     if n_checked < FEWEST_CHECKED:
         return (
             f"By the model's own probabilities: only {count(n_checked, 'segment')} checked so far. Check "

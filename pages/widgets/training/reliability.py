@@ -29,31 +29,27 @@ def trust_in_predictions(project: Project) -> None:
         return
     checked = project.review.checked_predictions()
     st.subheader("How reliable are the predictions?")
+    if not len(checked):
+        st.info(
+            "No prediction has been checked by eye yet. Check segments in Review, best in the order *Random sample*: "
+            "then you see here how often predictions of each probability are right.",
+            icon=":material/info:",
+        )
+        accept_above(project, checked, in_one_row=True)
+        return
     st.markdown(_source(checked))
     diagram, threshold = st.columns([1, 1], gap="large")
     with threshold:
         accept_above(project, checked)
     with diagram:
-        if len(checked):
-            _summary(checked)
-            reliability_chart(
-                reliability(checked.probability, checked.right), chosen_threshold(), key="train.reliability"
-            )
-        else:
-            st.info(
-                "Nothing is checked yet. Check segments in Review, best in the order *Random sample*: this shows how "
-                "often predictions of each probability are right.",
-                icon=":material/info:",
-            )
-    if len(checked):
-        _class_table(project, checked)
+        _summary(checked)
+        reliability_chart(reliability(checked.probability, checked.right), chosen_threshold(), key="train.reliability")
+    _class_table(project, checked)
 
 
 def _source(checked: CheckedPredictions) -> str:
     """Return what the figures are from."""
     n = len(checked)
-    if n == 0:
-        return "No prediction has been checked by eye yet."
     which = "of the random sample" if checked.sampled else "that people checked, many of them doubtful ones perhaps"
     sentence = f"From {count(n, 'segment')} {which}"
     if checked.n_of_earlier_runs:
@@ -91,10 +87,10 @@ def _class_table(project: Project, checked: CheckedPredictions) -> None:
     rows = [
         {
             "class": names.get(one.class_id, "?"),
-            "precision": one.precision.value,
+            "precision": _in_percent(one.precision),
             "precision_interval": _interval(one.precision),
             "predicted": one.precision.n,
-            "recall": one.recall.value,
+            "recall": _in_percent(one.recall),
             "recall_interval": _interval(one.recall),
             "labelled": one.recall.n,
         }
@@ -113,7 +109,7 @@ def _class_table(project: Project, checked: CheckedPredictions) -> None:
 
 def _columns() -> dict[str, Any]:
     config = st.column_config
-    share: dict[str, Any] = {"format": "percent", "min_value": 0.0, "max_value": 1.0}
+    share: dict[str, Any] = {"format": "%.0f %%", "min_value": 0, "max_value": 100}
     return {
         "class": config.TextColumn("Class", width="medium"),
         "precision": config.ProgressColumn(
@@ -127,6 +123,10 @@ def _columns() -> dict[str, Any]:
         "recall_interval": config.TextColumn("95 %", width=90),
         "labelled": config.NumberColumn("Labelled", help="Checked segments of the class", width=80),
     }
+
+
+def _in_percent(share: Share) -> float | None:
+    return None if share.value is None else 100 * share.value
 
 
 def _interval(share: Share) -> str:
