@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.pages.conftest import press, texts
 
 
@@ -39,3 +41,16 @@ def test_lines_that_cannot_be_read_stop_the_import_until_they_are_left_out(proje
     app.checkbox(key="import.leave_out").check().run()
     press(app, "Import 1 segment")
     assert project.edits.history()[0].act == "import_labels"
+
+
+@pytest.mark.parametrize("page", ["library", "train", "review", "wall", "map", "export"])
+def test_pages_show_imported_suggestions_like_predictions(project, show, page):
+    file = project.bags.get(project.bags.ids()[0]).path
+    app = show(project, "import_labels", import__way="suggestions")
+    upload(app, "calls.csv", f"file,start_s,end_s,low_hz,high_hz,label,score\n{file},0.1,0.3,300,400,Wren,0.95\n")
+    press(app, "Import 1 suggestion")
+    assert project.runs.current().model == "imported"
+    app = show(project, page)
+    assert not app.error
+    if page == "train":
+        assert "At 0.90: 1 segment, about 95" in texts(app)

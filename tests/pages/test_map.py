@@ -79,6 +79,7 @@ def test_every_segment_is_a_point_of_its_class(mapped, colours, monkeypatch):
     assert sorted(np.concatenate([trace.customdata for trace in points]).tolist()) == made.segment_ids.tolist()
     assert all(trace.type == "scattergl" for trace in points)
     assert ring.customdata.tolist() == made.segment_ids[:CLUSTER].tolist() and ring.name == "like nothing named"
+    assert ring.legendrank == 1, "seen in a long legend"
     if colours == "label":
         assert {trace.name: len(trace.x) for trace in points} == {"not checked": 13, "&lt;b&gt;Wren&lt;/b&gt;": 3}
     if colours == "doubt":

@@ -256,3 +256,18 @@ def test_sounds_do_not_take_labels_of_pictures(project: Project) -> None:
     assert "label of a picture" in shown.left_out[0].reason
     with pytest.raises(BagtagError, match="nothing to import"):
         project.edits.import_labels(shown)
+
+
+def test_imported_scores_are_not_judged_by_checked_predictions_of_a_model_nor_the_other_way(predicted: Project) -> None:
+    run = predicted.runs.current()
+    assert run is not None
+    predicted.edits.accept([one.id for one in predicted.segments.list(1)[:2]])
+    assert len(predicted.review.checked_predictions()) == 2
+    bring_in(predicted, replace(LABEL, status="predicted", said_by="model", probability=0.75), way="suggestions")
+    assert len(predicted.review.checked_predictions()) == 0
+    predicted.edits.accept(predicted.segments.list(1)[-1].id)
+    (probability,) = predicted.review.checked_predictions().probability
+    assert probability == pytest.approx(0.75, abs=1e-3)
+    predicted.runs.choose(run.id)
+    checked = predicted.review.checked_predictions()
+    assert len(checked) == 2 and checked.n_of_earlier_runs == 0

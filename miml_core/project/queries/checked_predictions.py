@@ -10,9 +10,10 @@ from sqlalchemy import Connection, exists, func, select, text
 
 from miml_core.bags import BACKGROUND
 from miml_core.project.db import settings
-from miml_core.project.db.schema import BY_EYE, verdicts
+from miml_core.project.db.schema import BY_EYE, runs, verdicts
 from miml_core.project.db.schema import predictions as table
 from miml_core.project.queries import classes
+from miml_core.project.queries.prediction_blocks import IMPORTED
 from miml_core.review.threshold import FEWEST_CHECKED, OpenPredictions
 
 PARTS = 100
@@ -43,11 +44,18 @@ def checked_predictions(connection: Connection) -> CheckedPredictions:
     """Return the checked predictions that tell most about the current run.
 
     Those of the random sample if they are enough, otherwise all; those of earlier runs only if there are too few.
+    Scores that were imported and probabilities of our models say nothing of each other: imported suggestions are
+    compared with what people found in just these, and trained runs with trained runs.
     """
     run_id = settings.get(connection, "current_run")
+    imported = set(connection.scalars(select(runs.c.id).where(runs.c.model == IMPORTED)))
+    alike = verdicts.c.run_id == run_id if run_id in imported else func.coalesce(verdicts.c.run_id, 0).not_in(imported)
     label = func.coalesce(verdicts.c.class_id, BACKGROUND)
     query = select(verdicts.c.predicted, label, verdicts.c.probability, verdicts.c.sampled, verdicts.c.run_id).where(
-        verdicts.c.checked_by == BY_EYE, verdicts.c.predicted.is_not(None), verdicts.c.probability.is_not(None)
+        verdicts.c.checked_by == BY_EYE,
+        verdicts.c.predicted.is_not(None),
+        verdicts.c.probability.is_not(None),
+        alike,
     )
     rows = np.array([tuple(row) for row in connection.execute(query)], dtype=np.float64).reshape(-1, 5)
     now = classes.aliases(connection)

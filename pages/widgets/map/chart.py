@@ -21,6 +21,9 @@ _MOST_CLASSES = 30
 _GREY = "#9aa3a7"
 _BACKGROUND_GREY = "#6b7478"
 _OTHERS = "#8d6e63"
+_OTHER_CLASSES = "other classes"
+_FIRST, _LAST = 1, 2000
+"""Places in the legend, which may be too long to be seen as a whole; all others are at 1000."""
 _RING = "#e11d48"
 _CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["toImage", "autoScale2d"]}
 _HEIGHT = 640
@@ -59,11 +62,12 @@ def map_chart(
         figure.add_trace(doubt_trace(segments, state))
     else:
         for name, colour, rows in _groups(project, state, colours):
-            figure.add_trace(_trace(segments, rows, name, {"color": colour, "size": _size(segments)}))
+            trace = _trace(segments, rows, name, {"color": colour, "size": _size(segments)})
+            figure.add_trace(trace.update(legendrank=_LAST) if name == _OTHER_CLASSES else trace)
     if clusters:
         rows = np.flatnonzero(np.isin(segments.segment_ids, np.concatenate(clusters)))
         ring = {"color": _RING, "size": _size(segments) + 4, "symbol": "circle-open"}
-        figure.add_trace(_trace(segments, rows, "like nothing named", ring))
+        figure.add_trace(_trace(segments, rows, "like nothing named", ring).update(legendrank=_FIRST))
     figure.update_layout(
         height=_HEIGHT,
         margin={"l": 0, "r": 0, "t": 36, "b": 0},  # the buttons of the chart are above it
@@ -93,7 +97,7 @@ def _groups(project: Project, state: MapState, colours: Colours) -> list[tuple[s
     classes = {one.id: one for one in project.classes.list()}
     shown = sorted((one for one in by_count if one in classes), key=lambda one: -by_count[one])[:_MOST_CLASSES]
     groups = [(unknown, _GREY, values == NO_LABEL), ("background", _BACKGROUND_GREY, values == BACKGROUND)]
-    groups.append(("other classes", _OTHERS, ~np.isin(values, [NO_LABEL, BACKGROUND, *shown])))
+    groups.append((_OTHER_CLASSES, _OTHERS, ~np.isin(values, [NO_LABEL, BACKGROUND, *shown])))
     groups += [(classes[one].name, classes[one].colour, values == one) for one in shown]
     found = [(name, colour, np.flatnonzero(chosen & state.live)) for name, colour, chosen in groups]
     return [each for each in found if len(each[2])]

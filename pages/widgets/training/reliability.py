@@ -52,7 +52,9 @@ def _source(checked: CheckedPredictions) -> str:
     n = len(checked)
     which = "of the random sample" if checked.sampled else "that people checked, many of them doubtful ones perhaps"
     sentence = f"From {count(n, 'segment')} {which}"
-    if checked.n_of_earlier_runs:
+    if checked.n_of_earlier_runs == n > 1:
+        sentence += "; all of them were predicted by earlier runs"
+    elif checked.n_of_earlier_runs:
         sentence += f"; {count(checked.n_of_earlier_runs, 'of them was', 'of them were')} predicted by earlier runs"
     if n < FEWEST_CHECKED:
         sentence += f". That is too few to judge by: check {FEWEST_CHECKED} or more"
