@@ -106,6 +106,8 @@ class Model(BaseEstimator, ABC):
     annotate_temperature_: float = 1.0
     tag_calibration_: Sequence[float] = (1.0, 0.0)
     sure_from_: float = 0.5
+    is_fold: bool = False
+    """Whether this is a fit to a part of the bags by which another one is calibrated (`cross_fit.py`)."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -17,9 +17,9 @@ from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model
 from miml_core.models.candidates import candidate_shares
+from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
 from miml_core.models.feature_maps import Standardise
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
-from miml_core.models.temperatures import calibrate
 from miml_core.posterior import tag_probabilities
 
 Array = NDArray[np.float64]
@@ -180,7 +180,8 @@ class CandidateEM(_LogisticBaseline):
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
         self._begin_fit(warm_start)
-        fit_progress = FitProgress(progress, [Phase(self.max_iter)])
+        watched = WatchedProgress(progress)
+        fit_progress = FitProgress(watched, [Phase(self.max_iter)])
         shares = candidate_shares(bags)
         rows, classes = np.nonzero(shares)
         if not len(rows):
@@ -196,8 +197,9 @@ class CandidateEM(_LogisticBaseline):
             if fit_progress.step(0, moved=moved) or moved < self.tol:
                 break
         log_prior = np.log(np.maximum(self._proba(bags.X), 1e-300))
-        self.set_calibration(calibrate(log_prior, bags, held_out=False))
-        return self._finish_fit(bags)
+        self._finish_fit(bags)
+        calibrate_by_folds(self, bags, log_prior, seed=0, progress=watched, tags=True)
+        return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -32,9 +32,9 @@ from scipy.special import entr, log_ndtr, ndtr
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.models.background import lower_background, supported_shift
 from miml_core.models.base import Model, RandomState, draw_seed
+from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.probit_moments import FREE, IN_POSITIVE_BAG, NEGATIVE, POSITIVE, expected_m
-from miml_core.models.temperatures import Calibration, choose_temperatures
 from miml_core.posterior import bag_posterior
 
 Array = NDArray[np.float64]
@@ -136,27 +136,25 @@ class GPProbit(Model):
 
     def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
         seed = draw_seed(self.random_state)
+        watched = WatchedProgress(progress)
         earlier = self._usable(self._begin_fit(warm_start), bags)
         self._prepare(bags, earlier, seed)
         known = known_signs(bags)
         whitened, residual = self._project(bags.X)
         if self.inference == "vi":
             start = np.zeros((len(whitened), bags.n_classes)) if earlier is None else earlier.means_
-            self._variational(whitened, residual, known, bags.offsets, start, progress)
+            self._variational(whitened, residual, known, bags.offsets, start, watched)
         else:
-            self._gibbs(whitened, known, bags.offsets, seed, progress)
+            self._gibbs(whitened, known, bags.offsets, seed, watched)
         if self.background:
             self.background_shift_ = supported_shift(self._log_proba(bags.X), bags, leak=self.leak)
         self.classes_ = list(bags.classes)
-        self._calibrate(bags)
+        if earlier is None:
+            once = self.inference != "vi"
+            calibrate_by_folds(self, bags, self._log_proba(bags.X), seed=seed, progress=watched, once=once)
+        else:
+            self.set_calibration(earlier.calibration)
         return self
-
-    def _calibrate(self, bags: BagSet) -> None:
-        """Choose temperatures by the training bags: the process averages over what it does not know of other bags."""
-        log_prior = self._log_proba(bags.X)
-        share = float(np.exp(log_prior[:, -1]).mean()) if self.background else 0.0
-        temperatures = choose_temperatures(log_prior, bags, background_share=share)
-        self.set_calibration(Calibration(temperatures))
 
     def _usable(self, earlier: Model | None, bags: BagSet) -> GPProbit | None:
         """Return the earlier fit if its inducing points and classes are those of this one."""

@@ -22,10 +22,10 @@ from miml_core.models import mimlfast_kernels
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.calibration import fit_tag_curve, fit_temperature, posterior_within_tags, tag_curve
 from miml_core.models.corrections import CorrectedBags, corrections_as_bags
+from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
 from miml_core.models.feature_maps import Standardise, pack, unpack
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.mimlfast_training import MAX_TESTS, Report, Settings, Trained, Weights, some_bags, train, trials
-from miml_core.models.temperatures import Calibration, choose_temperatures
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -110,6 +110,7 @@ class MIMLFast(Model):
         The training continues from the weights, scales and K of a `warm_start`.
         """
         seed = draw_seed(self.random_state)
+        watched = WatchedProgress(progress)
         earlier = self._usable(self._begin_fit(warm_start), bags)
         self.maps_ = [Standardise.fit(bags.X)] if earlier is None else earlier.maps_
         corrected = corrections_as_bags(bags)
@@ -117,14 +118,17 @@ class MIMLFast(Model):
             raise BagtagError("No bag has a tag or a label yet; tag some bags first.")
         X = self._design_matrix(bags.X)
         X = X[corrected.rows] if len(corrected.rows) > len(X) else X
-        trained = self._train(X, corrected, earlier, bags.classes, seed, progress)
+        trained = self._train(X, corrected, earlier, bags.classes, seed, watched)
         self.shared_, self.concepts_ = trained.weights.shared, trained.weights.concepts
         self.K_, self.curve_ = self.concepts_.shape[1], np.array(trained.curve)
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.temperature_ = fit_temperature(self.scores, bags, seed=seed)
-        temperatures = choose_temperatures(log_softmax(self.scores(bags.X) / self.temperature_, axis=1), bags)
-        self.set_calibration(Calibration(temperatures))
+        log_prior = log_softmax(self.scores(bags.X) / self.temperature_, axis=1)
+        if earlier is None:
+            calibrate_by_folds(self, bags, log_prior, seed=seed, progress=watched)
+        else:
+            self.set_calibration(earlier.calibration)
         self.tag_slope_ = fit_tag_curve(self.bag_scores(bags), bags.tags, through_zero=True)[0]
         return self
 

@@ -23,9 +23,9 @@ from scipy.special import logsumexp
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, RandomState, draw_seed
+from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.mixture_components import FAMILIES, Family, make_family
-from miml_core.models.temperatures import calibrate
 from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
@@ -117,14 +117,16 @@ class MIMM(Model):
         if not self.background and (bags.tags < 0).all(axis=1).any():
             raise BagtagError("A bag tagged as having none of the classes needs background=True.")
         seed = draw_seed(self.random_state)
+        watched = WatchedProgress(progress)
         earlier = self._begin_fit(warm_start)
         self.n_features_ = bags.X.shape[1]
         em = _EM(self, bags, self._reduce(bags.X, fit=True), seed)
-        if isinstance(earlier, MIMM) and em.can_continue(earlier):
-            state = em.maximise(em.responsibilities(earlier._parameters(), earlier.weights_)[0], None)
+        continued = earlier if isinstance(earlier, MIMM) and em.can_continue(earlier) else None
+        if continued is not None:
+            state = em.maximise(em.responsibilities(continued._parameters(), continued.weights_)[0], None)
         else:
             state = self._best_start(em, seed)
-        fit_progress = FitProgress(progress, [Phase(self.max_iter)])
+        fit_progress = FitProgress(watched, [Phase(self.max_iter)])
         self.curve_: list[float] = []
         for step in range(self.max_iter):
             posterior, objective = em.responsibilities(*state)
@@ -140,8 +142,10 @@ class MIMM(Model):
         self.classes_ = list(bags.classes)
         log_joint = self._log_joint(bags.X)
         log_prior = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
-        share = float(np.exp(log_prior[:, -1]).mean()) if self.background else 0.0
-        self.set_calibration(calibrate(log_prior, bags, leak=self.leak, background_share=share, held_out=False))
+        if continued is None:
+            calibrate_by_folds(self, bags, log_prior, seed=seed, progress=watched, tags=True)
+        else:
+            self.set_calibration(continued.calibration)
         return self
 
     def _check_parameters(self) -> None:

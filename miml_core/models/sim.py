@@ -20,6 +20,7 @@ from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.calibration import fit_tag_curve, fit_temperature, posterior_within_tags, tag_curve
+from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
 from miml_core.models.feature_maps import (
     CentreAndShrink,
     FeatureMap,
@@ -33,7 +34,6 @@ from miml_core.models.feature_maps import (
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.sim_lam import USUAL_FITS, choose_lam
 from miml_core.models.sim_solvers import Aggregate, Iterate, Loss, Problem, cccp, heuristic
-from miml_core.models.temperatures import Calibration, choose_temperatures
 
 Array = NDArray[np.float64]
 _CHOOSING, _FITTING = 0, 1
@@ -137,6 +137,7 @@ class SIM(Model):
         nothing is cross-validated again.
         """
         seed = draw_seed(self.random_state)
+        watched = WatchedProgress(progress)
         earlier = self._usable(self._begin_fit(warm_start), bags)
         self.maps_ = self._fit_maps(bags.X, seed) if earlier is None else earlier.maps_
         X = apply(self.maps_, bags.X)
@@ -147,14 +148,17 @@ class SIM(Model):
                 "tag more bags, or choose another model."
             )
         choose = self.lam == "auto" and earlier is None
-        fit_progress = FitProgress(progress, [Phase(USUAL_FITS if choose else 0, chooses=True), Phase(self.T)])
+        fit_progress = FitProgress(watched, [Phase(USUAL_FITS if choose else 0, chooses=True), Phase(self.T)])
         self.lam_ = self._choose_lam(bags, X, fit_progress, earlier, seed)
         self.weights_, self.objective_ = self._run(problem, fit_progress, earlier, bags.classes)
         self.classes_ = list(bags.classes)
         self.n_features_ = bags.X.shape[1]
         self.temperature_ = fit_temperature(self.scores, bags, seed=seed)
-        temperatures = choose_temperatures(log_softmax(self.scores(bags.X) / self.temperature_, axis=1), bags)
-        self.set_calibration(Calibration(temperatures))
+        log_prior = log_softmax(self.scores(bags.X) / self.temperature_, axis=1)
+        if earlier is None:
+            calibrate_by_folds(self, bags, log_prior, seed=seed, progress=watched, lam=self.lam_)
+        else:
+            self.set_calibration(earlier.calibration)
         self.tag_curve_ = np.array(fit_tag_curve(self.bag_scores(bags), bags.tags))
         return self
 

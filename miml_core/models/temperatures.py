@@ -7,14 +7,17 @@ Networks", 2017, section 4.2): the order of the classes, and so every predicted 
 **Choosing it from tags alone.** Nobody has labelled a segment, but its class must be one of the tags of its bag. The
 temperature of new bags is the one under which the tags of bags contain the classes of their segments with the greatest
 likelihood, by probabilities of a fit to *other* bags where the model has such fits (its own choice of a penalty makes
-them). Bags with few tags count more, because their tags say more about each segment. One number from many segments
-varies little, but it does not see confusions among the tags of one bag, so it is drawn towards a usual value; more so
-with few bags, and with a background class, which removes the segments that would show the confusions.
+them or `cross_fit.py` does). Bags with few tags count more, by the square of their number, because their tags say more
+about each segment. One number from many segments varies little, but it does not see confusions among the tags of one
+bag, so it is drawn towards a usual value; more so with few bags, and with a background class, which removes the
+segments that would show the confusions.
 
-**Given the tags**, probabilities need a higher temperature, and tags alone cannot tell how much: a tag tests about one
-of its segments, the best one, and nothing tests the others. So the factor increases with the number of segments per
-tag, as a power of it. This exponent and the usual temperatures are constants that were chosen with the truth in sight,
-on HJA, Letter-Frost, MSRC v2 and NIPS4Bplus with hand-made features.
+**Given the tags**, probabilities need a higher temperature. The model has learnt from these bags: it is about as much
+surer of them than of new bags as it is too sure of new bags, so that the temperature applies twice. And a tag tests
+about one of its segments, the best one; nothing tests the others. So a factor increases with the number of segments per
+tag, as a power of it. With a background class, where the tags say little about the temperature, it applies once. This
+exponent and the usual temperatures are constants that were chosen with the truth in sight, on HJA, Letter-Frost,
+MSRC v2 and NIPS4Bplus.
 
 **Labels** that people gave replace this guess by evidence, if there are 30 or more and no background class
 (`refine_temperature`).
@@ -38,6 +41,8 @@ Array = NDArray[np.float64]
 _USUAL, _USUAL_WITH_BACKGROUND = 1.2, 1.5
 """Temperatures of new bags that the estimate is drawn towards, and how much of the estimate is kept:"""
 _KEPT, _KEPT_WITH_BACKGROUND = 2 / 3, 1 / 3
+_MOST_PULL = 0.2
+"""Without a background, most that log temperature is changed by this: some models are much surer than is usual."""
 _FEW_BAGS = 20
 """With so many tagged bags, half of that is kept."""
 
@@ -49,7 +54,7 @@ _LOWEST, _HIGHEST = 0.25, 8.0
 FEWEST_LABELS = 30
 """With fewer labels of people than this, temperatures are chosen from tags alone."""
 
-_PRIOR_SPREAD = 0.3
+_PRIOR_SPREAD = 0.4
 """Standard deviation of log temperature around the choice from tags alone, when labels refine it."""
 
 
@@ -118,7 +123,7 @@ def choose_temperatures(
     rows = useful[bags.bag_of]
     allowed = (bags.tags >= 0)[bags.bag_of[rows]]
     classes = log_softmax(log_prior[rows, :n_classes], axis=1)
-    weights = 1.0 / n_tags[bags.bag_of[rows]]
+    weights = 1.0 / n_tags[bags.bag_of[rows]] ** 2
     with_background = log_prior.shape[1] > n_classes
     if with_background:
         weights = weights * _share_of_classes(log_prior[rows], allowed, background_share)
@@ -127,12 +132,22 @@ def choose_temperatures(
         p = np.exp(log_softmax(classes / temperature, axis=1))
         return -float((weights * np.log(np.maximum((p * allowed).sum(axis=1), 1e-9))).sum())
 
-    usual = _USUAL_WITH_BACKGROUND if with_background else _USUAL
-    kept = _KEPT_WITH_BACKGROUND if with_background else _KEPT
-    kept *= useful.sum() / (useful.sum() + _FEW_BAGS)
-    new = float(max(_best_temperature(loss), at_least) ** kept * usual ** (1 - kept))
+    estimate = max(_best_temperature(loss), at_least)
+    new = _drawn_to_usual(estimate, n_bags=int(useful.sum()), with_background=with_background)
     per_tag = (1 - background_share) * rows.sum() / n_tags[useful].sum()
-    return Temperatures(new, min(new * max(per_tag, 1.0) ** _UNTESTED, _HIGHEST))
+    learnt = 1.0 if with_background else max(new, 1.0)
+    return Temperatures(new, float(min(learnt * new * max(per_tag, 1.0) ** _UNTESTED, _HIGHEST)))
+
+
+def _drawn_to_usual(estimate: float, *, n_bags: int, with_background: bool) -> float:
+    """Return the estimated temperature, drawn towards the usual one; with many bags and no background only a little."""
+    usual = float(np.log(_USUAL_WITH_BACKGROUND if with_background else _USUAL))
+    distance = usual - float(np.log(estimate))
+    pull = (1 - _KEPT_WITH_BACKGROUND) * distance
+    if not with_background:
+        pull = float(np.clip((1 - _KEPT) * distance, -_MOST_PULL, _MOST_PULL))
+    kept = n_bags / (n_bags + _FEW_BAGS)
+    return float(np.exp(usual - kept * (distance - pull)))
 
 
 def _share_of_classes(log_prior: Array, allowed: NDArray[np.bool_], background_share: float) -> Array:
