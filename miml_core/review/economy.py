@@ -220,7 +220,7 @@ def count_suggested(probabilities: NDArray[np.float64], tags: NDArray[np.int8]) 
 
     Examples
     --------
-    >>> count_suggested(np.array([[0.9, 0.1, 0.5]]), np.array([[1, 1, -1]]))
+    >>> count_suggested(np.array([[0.9, 0.05, 0.5]]), np.array([[1, 1, -1]]))
     1
     """
     found = 0

@@ -12,7 +12,11 @@ N_SIMILAR = 200
 
 
 def open_similar(project: Project, segment_id: int) -> None:
-    """Show the wall of the segments most like one; for a callback, also of a widget in a fragment."""
+    """Show the wall of the segments most like one; a callback, also of a widget in a fragment."""
+    attempt(_open_similar, project, segment_id)
+
+
+def _open_similar(project: Project, segment_id: int) -> None:
     open_wall(project, {"selection": keep_similar(project, segment_id)})
     st.rerun()  # a fragment runs only itself, and another page is a run of the whole app
 
@@ -21,7 +25,7 @@ def open_reported_similar(project: Project, key: str) -> None:
     """Do so for the segment that a component, the canvas or the wall, reports."""
     segment_id = (st.session_state.get(key) or {}).get("similar")
     if isinstance(segment_id, int):
-        attempt(open_similar, project, segment_id)
+        open_similar(project, segment_id)
 
 
 def keep_similar(project: Project, segment_id: int) -> str:

@@ -72,7 +72,7 @@ def test_a_removed_bag_is_gone(project):
 
 
 def test_without_birdnet_only_a_project_without_a_run_is_told(project, without_birdnet, monkeypatch):
-    monkeypatch.setattr(suggesting, "tag_probabilities", lambda connection, bag_id: (3, {1: 0.9, 2: 0.1}))
+    monkeypatch.setattr(suggesting, "tag_probabilities", lambda connection, bag_id: (3, {1: 0.9, 2: 0.05}))
     status, found = fetch(project)
     assert status == 200 and found["note"] == ""
     assert [(one["class"], one["source"], one["probability"]) for one in found["items"]] == [(1, "run 3", 0.9)]

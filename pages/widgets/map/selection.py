@@ -61,8 +61,8 @@ def _one(project: Project, segment_id: int) -> None:
         "More like this",
         key="map.similar",
         icon=":material/join_inner:",
-        on_click=attempt,
-        args=(open_similar, project, segment_id),
+        on_click=open_similar,
+        args=(project, segment_id),
     )
 
 
