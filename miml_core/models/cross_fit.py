@@ -48,7 +48,7 @@ class WatchedProgress:
 
     def again(self, step: int, of: int, info: Mapping[str, float]) -> bool:
         """Report an iteration of a fold: the bar stays where the fit had ended."""
-        return self(*self.last, {**info, "choosing": 1})
+        return self(*self.last, {"calibrating": 1})
 
 
 def calibrate_by_folds(

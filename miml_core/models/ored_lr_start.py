@@ -142,9 +142,10 @@ def _temperatures_without_background(
     In the folds, the background had taken many segments from the classes: on HJA filtered, temperatures by these folds
     were twice too high.
     """
-    tagged = evidence.part(np.flatnonzero((evidence.bags.tags > 0).any(axis=1)))
-    if not tagged.bags.n_bags:
+    chosen_bags = np.flatnonzero((evidence.bags.tags > 0).any(axis=1))
+    if not len(chosen_bags):
         return NOT_TEMPERED
+    tagged = evidence.part(chosen_bags)
     labels = np.where(tagged.bags.labels == BACKGROUND, UNKNOWN, tagged.bags.labels)
     tagged = replace(tagged, bags=tagged.bags.replace(labels=labels))
     weights = chosen.weights[:, : tagged.bags.n_classes]

@@ -68,9 +68,9 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
-    """`start_server(entry, **env)` starts a server that ends with the test run."""
+    """`start_server(entry, **env)` starts a server that ends with the tests of the module."""
     started: list[Server] = []
 
     def start(entry: str | Path = "app.py", **env: str) -> Server:

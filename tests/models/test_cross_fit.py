@@ -63,7 +63,7 @@ def test_a_request_to_stop_ends_the_folds_too() -> None:
     reports: list[bool] = []
 
     def stop_in_folds(step: int, of: int, info: dict[str, float]) -> bool:
-        reports.append("choosing" in info)
+        reports.append("calibrating" in info)
         return reports[-1]
 
     model = CandidateEM().fit(bags, progress=stop_in_folds)

@@ -37,11 +37,11 @@ def bags() -> BagSet:
     ("name", "params", "expected"),
     [
         ("ored-lr", {}, ["training", "choosing parameters", "training"]),
-        ("sim", {}, ["choosing parameters", "training"]),
-        ("sim", {"lam": 0.1}, ["training"]),
-        ("mimlfast", {"K": "auto"}, ["choosing parameters", "training"]),
-        ("mimlfast", {"K": 2}, ["training"]),
-        ("mimm", {}, ["training"]),
+        ("sim", {}, ["choosing parameters", "training", "calibrating probabilities"]),
+        ("sim", {"lam": 0.1}, ["training", "calibrating probabilities"]),
+        ("mimlfast", {"K": "auto"}, ["choosing parameters", "training", "calibrating probabilities"]),
+        ("mimlfast", {"K": 2}, ["training", "calibrating probabilities"]),
+        ("mimm", {}, ["training", "calibrating probabilities"]),
     ],
 )
 def test_the_message_names_what_the_fit_does(
@@ -63,4 +63,5 @@ def test_curves_are_those_of_the_last_phase(context: JobContext) -> None:
         context.fit_progress(1, 4, {"loss": loss, "choosing": 1})
     for loss in (0.5, 0.4):
         context.fit_progress(3, 4, {"loss": loss})
+    context.fit_progress(4, 4, {"calibrating": 1})
     assert context.info["curves"] == {"loss": [0.5, 0.4]}

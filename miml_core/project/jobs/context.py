@@ -102,6 +102,9 @@ class JobContext:
 
     def fit_progress(self, step: int, of: int, info: Mapping[str, float]) -> bool:
         """Report the progress of a fit and keep the curves of its last phase; return whether to stop early."""
+        if info.get("calibrating"):  # after the fit, by fits to parts of the bags: the curves stay those of the fit
+            self.report(step, of, "calibrating probabilities")
+            return self.stop_early
         phase = info.get("phase"), bool(info.get("choosing"))
         if phase != self._phase:
             self._phase = phase
