@@ -103,7 +103,7 @@ def named_folders(folders: Sequence[Path]) -> dict[str, Path]:
         if folder.name in roots and roots[folder.name] != folder:
             raise BagtagError(
                 f"{str(folder)!r} and {str(roots[folder.name])!r} have the same name, by which their files could not "
-                "be told apart; give the folder that contains both, or rename one."
+                "be distinguished; give the folder that contains both, or rename one."
             )
         roots[folder.name] = folder
     return roots

@@ -73,12 +73,7 @@ def canvas(
     open_once(project.folder)
     request = None if mode == "preview" else requested_bag(project)
     data = {
-        "base": base_path(),
-        "assets": version(),
-        "project": key_of(project.folder),
-        "token": TOKEN,
-        "listen": LISTEN_TOKEN,
-        "annotator": project.annotator[:80],
+        **access(project),
         "name": key,
         "mode": mode,
         "suggests": _suggests(project, mode),
@@ -121,7 +116,19 @@ def _request(request: BagRequest | None) -> dict[str, Any] | None:
     return None if request is None else {"id": request.id, "bag": request.bag_id}
 
 
-def base_path() -> str:
+def access(project: Project) -> dict[str, str]:
+    """Return what the browser needs to fetch and store by the routes of a project."""
+    return {
+        "base": _base_path(),
+        "assets": version(),
+        "project": key_of(project.folder),
+        "token": TOKEN,
+        "listen": LISTEN_TOKEN,
+        "annotator": project.annotator[:80],
+    }
+
+
+def _base_path() -> str:
     """Return the path below which the app is served; empty, or with a slash in front."""
     path = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return f"/{path}" if path else ""

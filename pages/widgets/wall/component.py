@@ -8,10 +8,9 @@ from typing import Any
 import streamlit as st
 
 from miml_core.project import Project
-from pages.widgets.app.open_projects import key_of, open_once
-from pages.widgets.canvas.component import base_path
-from pages.widgets.routes.assets import files, version
-from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
+from pages.widgets.app.open_projects import open_once
+from pages.widgets.canvas.component import access
+from pages.widgets.routes.assets import files
 from pages.widgets.similar import open_reported_similar
 from pages.widgets.wall.selections import requested_wall
 
@@ -27,12 +26,7 @@ def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
     open_once(project.folder)
     request = requested_wall(project)
     data = {
-        "base": base_path(),
-        "assets": version(),
-        "project": key_of(project.folder),
-        "token": TOKEN,
-        "listen": LISTEN_TOKEN,
-        "annotator": project.annotator[:80],
+        **access(project),
         "kind": project.kind,
         "around": around,
         "request": None if request is None else {"id": request.id, "query": request.query},
