@@ -65,6 +65,17 @@ class Posterior:
         p(label | tags, labels) of each segment.
     log_likelihood : (B,) float
         log p(tags, labels) of each bag.
+
+    Examples
+    --------
+    Two segments of two equally likely classes, both of which are tagged: each segment is one or the other.
+
+    >>> posterior = bag_posterior(np.log(np.full((2, 2), 0.5)), [0, 2], [[1, 1]])
+    >>> posterior.probabilities
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    >>> np.exp(posterior.log_likelihood).round(12)
+    array([0.5])
     """
 
     probabilities: NDArray[np.float64]
@@ -184,7 +195,13 @@ def warm() -> None:
 
 
 def posterior_cost(offsets: NDArray[np.int64], tags: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Return (B,) the cost of the posterior of each bag up to a factor, n |R| 2^|R|."""
+    """Return (B,) the cost of the posterior of each bag up to a factor, n |R| 2^|R|.
+
+    Examples
+    --------
+    >>> posterior_cost(np.array([0, 10, 20]), np.array([[1, 1, 0], [1, 1, 1]], dtype=np.int8))
+    array([120., 320.])
+    """
     return _cost(np.diff(offsets), (tags > 0).sum(axis=1))
 
 

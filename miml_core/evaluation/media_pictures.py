@@ -4,6 +4,10 @@ Pictures are cut by our segmenter, tagged with the classes of their label maps, 
 tags only. A segment's truth is the class of most of its labelled pixels; pixels of no class are ignored. Also measured
 are the best possible labels of the segments, the most common tag (the baseline), and the accuracy with one step at a
 time replaced by the truth, which shows the error of that step.
+
+Segments given the tags, and those of new pictures (ten folds), are also counted one by one, with a background class
+(the default of the app) and without: the share that is right, and the expected calibration error. A segment most of
+whose pixels have no class is background; without a background class, it is never right, and left out of the error.
 """
 
 from __future__ import annotations
@@ -30,22 +34,20 @@ Step = Callable[..., None]
 Ways = tuple[Segmented, Segmented, Segmented]
 
 BENCHMARK_SEGMENTS = 40
-FOLDS = 5
 MOST_TAGS = 0.5
 """If pictures have more than this share of all tags on average, the tags are too uninformative to learn from."""
 
-_FITS = 4 + 2 * FOLDS
-
 
 def measure_pictures(
-    data_dir: str | Path, progress: Progress | None = None, jobs: int = 1
+    data_dir: str | Path, progress: Progress | None = None, jobs: int = 1, folds: int = 10
 ) -> dict[str, dict[str, Any]]:
     """Return figures for every picture set under `data_dir`/images, by name; {} if there is none.
 
-    `jobs` is the number of processes that read pictures (-1: one per core).
+    `jobs` is the number of processes that read pictures (-1: one per core), `folds` into how many parts pictures are
+    divided, each of which is new to a model once.
     """
     sets = find_picture_sets(Path(data_dir))
-    total = sum(len(each.files) + _FITS for each in sets)
+    total = sum(len(each.files) + _n_fits(folds) for each in sets)
     done = 0
 
     def step(n: int = 1) -> None:
@@ -54,10 +56,10 @@ def measure_pictures(
         if progress is not None:
             progress(done, total, {})
 
-    return {each.name: _measure(each, step, jobs) for each in sets}
+    return {each.name: _measure(each, step, jobs, folds) for each in sets}
 
 
-def _measure(pictures: PictureSet, step: Step, jobs: int) -> dict[str, Any]:
+def _measure(pictures: PictureSet, step: Step, jobs: int, folds: int) -> dict[str, Any]:
     started = time.perf_counter()
     read, skipped = _read_all(pictures, step, jobs)
     if not read:
@@ -69,7 +71,7 @@ def _measure(pictures: PictureSet, step: Step, jobs: int) -> dict[str, Any]:
         "tags_per_picture": round(float((ours.tags > 0).sum(axis=1).mean()), 2),
         "skipped": skipped,
         "segments": {"default": ours.best_labelling(), "benchmark": fine.best_labelling()},
-        **_accuracies(ours, ideal, step),
+        **_accuracies(ours, ideal, step, folds),
         "seconds": round(time.perf_counter() - started, 1),
     }
 
@@ -103,27 +105,34 @@ def _read_one(picture_path: Path, map_path: Path, not_classes: tuple[int, ...]) 
         return str(error)
 
 
-def _accuracies(ours: CutSet, ideal: CutSet, step: Step) -> dict[str, Any]:
+def _n_fits(folds: int) -> int:
+    return 5 + 3 * folds
+
+
+def _accuracies(ours: CutSet, ideal: CutSet, step: Step, folds: int) -> dict[str, Any]:
     majority = {"majority tag": ours.score(ours.majority_tag())}
     if (ours.tags > 0).mean() > MOST_TAGS:
-        step(_FITS)
+        step(_n_fits(folds))
         return {"accuracy": majority, "not_measured": "most pictures have most of the tags, too uninformative"}
     found = {}
-    errors = {}
     for features in ("paper", "extended"):
-        probabilities = probabilities_from_tags(ours.bags(features))
-        found[features] = ours.score(predicted_classes(probabilities, len(ours.classes)))
-        errors[features] = round(calibration_error(ours.truth, probabilities), 4)
+        given = probabilities_from_tags(ours.bags(features))
+        found[features] = ours.score(predicted_classes(given, len(ours.classes)))
         step()
-    errors["new_pictures"] = round(calibration_error(ours.truth, _of_new_pictures(ours.bags("extended"), step)), 4)
+    one_by_one = {"with_background": ours.one_by_one(given, _of_new_pictures(ours.bags("extended"), step, folds))}
+    given = probabilities_from_tags(ours.bags("extended"), background=False)
+    step()
+    new = _of_new_pictures(ours.bags("extended"), step, folds, background=False)
+    one_by_one["without_background"] = ours.one_by_one(given, new)
     swaps = {"segments": ideal.score(annotate_from_tags(ideal.bags("extended")))}
     step()
     swaps["features"] = ours.score(annotate_from_tags(ours.bags("truth")))
     step()
-    swaps["model"] = ours.score(_supervised(ours.bags("extended"), ours.truth, step))
+    swaps["model"] = ours.score(_supervised(ours.bags("extended"), ours.truth, step, folds))
     return {
         "accuracy": majority | found,
-        "calibration_error": errors,
+        "background_share": round(float((ours.columns == len(ours.classes)).mean()), 4),
+        "one_by_one": one_by_one,
         "with_truth_for": swaps,
         "costs_most": max(swaps, key=lambda part: swaps[part]["pixel_accuracy"]),
     }
@@ -146,6 +155,8 @@ class CutSet:
         }
         labelled = self.pixels.sum(axis=1)
         self.truth = np.where(labelled > 0, self.pixels.argmax(axis=1), UNKNOWN)
+        mostly_none = 2 * labelled < np.concatenate([each.sum(axis=1) for each in counts])
+        self.columns = np.where(mostly_none, len(numbers), self.truth)
         self.features["truth"] = np.eye(len(numbers) + 1)[self.truth][:, :-1]
 
     def bags(self, features: str) -> BagSet:
@@ -163,6 +174,17 @@ class CutSet:
         likely = np.where(self.tags > 0, (self.tags > 0).sum(axis=0), -1).argmax(axis=1)
         return np.repeat(likely, np.diff(self.offsets))
 
+    def one_by_one(self, given: NDArray[np.float64], new: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+        """Return the share of segments that are right and the calibration error, given the tags and in new pictures."""
+        figures = {}
+        for name, probabilities in (("given_tags", given), ("new_pictures", new)):
+            possible = self.columns < probabilities.shape[1]
+            figures[name] = {
+                "right": round(float((probabilities.argmax(axis=1) == self.columns).mean()), 4),
+                "calibration_error": round(calibration_error(self.columns[possible], probabilities[possible]), 4),
+            }
+        return figures
+
     def score(self, predicted: NDArray[np.int64]) -> dict[str, float]:
         """Return the accuracy of segments weighted by labelled pixels, and the pixel accuracy."""
         weights = self.pixels.sum(axis=1)
@@ -178,33 +200,35 @@ def annotate_from_tags(bags: BagSet) -> NDArray[np.int64]:
     return predicted_classes(probabilities_from_tags(bags), bags.n_classes)
 
 
-def probabilities_from_tags(bags: BagSet) -> NDArray[np.float64]:
-    """Return the (N, C + 1) class probabilities of segments, learnt from these tags and given them."""
+def probabilities_from_tags(bags: BagSet, *, background: bool = True) -> NDArray[np.float64]:
+    """Return the (N, C + 1) or (N, C) class probabilities of segments, learnt from these tags and given them."""
     from miml_core.models.ored_lr import ORedLR
 
-    return ORedLR(background=True, leak=DEFAULT_LEAK).fit(bags).annotate(bags)
+    return ORedLR(background=background, leak=DEFAULT_LEAK).fit(bags).annotate(bags)
 
 
-def _of_new_pictures(bags: BagSet, step: Step) -> NDArray[np.float64]:
-    """Return the (N, C + 1) class probabilities of segments, learnt from the tags of the other folds' pictures."""
+def _of_new_pictures(bags: BagSet, step: Step, n_folds: int, *, background: bool = True) -> NDArray[np.float64]:
+    """Return the (N, C + 1) or (N, C) class probabilities of segments, learnt from the tags of the other pictures."""
     from miml_core.models.ored_lr import ORedLR
 
-    found = np.zeros((bags.n_segments, bags.n_classes + 1))
-    for learnt, held_out in bag_folds(bags.n_bags, FOLDS, seed=0):
-        model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(bags[learnt])
+    found = np.zeros((bags.n_segments, bags.n_classes + background))
+    folds = list(bag_folds(bags.n_bags, n_folds, seed=0))
+    step(n_folds - len(folds))
+    for learnt, held_out in folds:
+        model = ORedLR(background=background, leak=DEFAULT_LEAK).fit(bags[learnt])
         found[bags.rows_of(held_out)] = model.predict_proba(bags[held_out].X)
         step()
     return found
 
 
-def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step) -> NDArray[np.int64]:
+def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step, folds: int) -> NDArray[np.int64]:
     """Do the same with a model that is trained on the true class of every segment of the other folds' pictures."""
     from miml_core.models.ored_lr import ORedLR
 
     predicted = np.zeros(bags.n_segments, dtype=np.int64)
     labelled = bags.replace(labels=truth)
-    fold_of = np.random.default_rng(0).permutation(bags.n_bags) % min(FOLDS, bags.n_bags)
-    for fold in range(FOLDS):
+    fold_of = np.random.default_rng(0).permutation(bags.n_bags) % min(folds, bags.n_bags)
+    for fold in range(folds):
         step()
         held_out = np.flatnonzero(fold_of == fold)
         others = np.flatnonzero(fold_of != fold)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
-from miml_core.evaluation.sound_chain import N_FITS, SegmentedRecording, chain_figures, segment_recording
+from miml_core.evaluation.sound_chain import SegmentedRecording, chain_figures, n_fits, segment_recording
 from miml_core.evaluation.sound_sets import BoxSet, EventSet, find_box_sets, find_event_sets
 from miml_core.instances import InstanceSettings, find_segments
 from miml_core.media.audio import audio_info
@@ -32,13 +32,16 @@ RIGHT_SHARE = 0.5
 SAME_BOX = 0.3
 
 
-def measure_sound(data_dir: str | Path, progress: Progress | None = None, jobs: int = 1) -> dict[str, dict[str, Any]]:
+def measure_sound(
+    data_dir: str | Path, progress: Progress | None = None, jobs: int = 1, folds: int = 10
+) -> dict[str, dict[str, Any]]:
     """Return figures for every set of recordings under `data_dir`/audio, by name; {} if there is none.
 
-    `jobs` is the number of processes that read recordings and fit models (-1: one per core).
+    `jobs` is the number of processes that read recordings and fit models (-1: one per core), `folds` into how many
+    parts recordings are divided, each of which is new to a model once.
     """
     event_sets, box_sets = find_event_sets(Path(data_dir)), find_box_sets(Path(data_dir))
-    total = sum(len(one.events) + N_FITS for one in event_sets) + sum(len(one.boxes) for one in box_sets)
+    total = sum(len(one.events) + n_fits(folds) for one in event_sets) + sum(len(one.boxes) for one in box_sets)
     done = 0
 
     def step() -> None:
@@ -49,7 +52,7 @@ def measure_sound(data_dir: str | Path, progress: Progress | None = None, jobs: 
 
     figures = {one.name: box_figures(one, jobs, step) for one in box_sets}
     for one in event_sets:
-        figures[one.name] = figures.get(one.name, {}) | _event_figures(one, jobs, step)
+        figures[one.name] = figures.get(one.name, {}) | _event_figures(one, jobs, step, folds)
     return figures
 
 
@@ -116,7 +119,7 @@ def segment_boxes(path: Path) -> Array:
     return np.column_stack([grid.x_at(left), grid.y_at(bottom), grid.x_at(right), grid.y_at(top)])
 
 
-def _event_figures(recordings: EventSet, jobs: int, step: Step) -> dict[str, Any]:
+def _event_figures(recordings: EventSet, jobs: int, step: Step, folds: int) -> dict[str, Any]:
     started = time.perf_counter()
     recordings_read: list[SegmentedRecording] = []
     skipped = []
@@ -133,7 +136,7 @@ def _event_figures(recordings: EventSet, jobs: int, step: Step) -> dict[str, Any
     figures["skipped"] = skipped
     if recordings_read:
         figures |= time_agreement([one.times for one in recordings_read], [one.events for one in recordings_read])
-        figures |= chain_figures(recordings_read, recordings.species, jobs, step)
+        figures |= chain_figures(recordings_read, recordings.species, jobs, step, folds)
     return figures | {"seconds": round(time.perf_counter() - started, 1)}
 
 

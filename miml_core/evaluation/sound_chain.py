@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.evaluation.metrics import calibration_error
 from miml_core.evaluation.sound_sets import Event
-from miml_core.evaluation.sound_transfer import N_TASKS, transfer_figures
+from miml_core.evaluation.sound_transfer import n_tasks, transfer_figures
 from miml_core.features.acoustic import sound_feature_names
 from miml_core.instances import InstanceSettings, describe_regions, sound_instances
 from miml_core.media.audio import audio_info, read_audio
@@ -32,8 +32,7 @@ Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 UNKNOWN_LABEL = "Unknown"
-FOLDS = 3
-N_FITS = 7 + N_TASKS
+SUPERVISED_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,17 +97,18 @@ def chain_figures(
     species: dict[str, tuple[str, str]],
     jobs: int = 1,
     step: Callable[[], None] = lambda: None,
+    folds: int = 10,
 ) -> dict[str, Any]:
     """Return the accuracy of labels learnt from tags only, also with the truth in place of each step.
 
-    `species` has the (scientific, English) names of labels.
+    `species` has the (scientific, English) names of labels; new clips are held out in `folds` parts.
     """
     from joblib import Parallel, delayed
 
     classes = sorted({event.label for one in recordings for event in one.events} - {UNKNOWN_LABEL})
     with_segments = [one for one in recordings if len(one.X)]
     if not classes or not with_segments:
-        for _ in range(N_FITS):
+        for _ in range(n_fits(folds)):
             step()
         return {"not_measured": "no recording with a named event has segments"}
     ours = make_bags(with_segments, classes, [one.X for one in with_segments])
@@ -141,8 +141,13 @@ def chain_figures(
         "calibration_error": dict(zip(names, errors)),
         "with_truth_for": swaps,
         "costs_most": max(swaps, key=lambda part: swaps[part]),
-        "features": transfer_figures(with_segments, ours, truth, species, jobs, step),
+        "features": transfer_figures(with_segments, ours, truth, species, jobs, step, folds),
     }
+
+
+def n_fits(folds: int) -> int:
+    """Return the number of fits of `chain_figures`."""
+    return 7 + n_tasks(folds)
 
 
 def segment_truth(times: Array, events: Sequence[Event], classes: list[str]) -> Labels:
@@ -200,7 +205,7 @@ def _supervised(bags: BagSet, truth: Labels) -> tuple[float, float]:
     tags[bags.bag_of[named], truth[named]] = 1
     labelled = bags.replace(tags=tags, labels=truth)
     predicted = np.full(len(truth), BACKGROUND)
-    for train, test in bag_folds(bags.n_bags, FOLDS, seed=0):
+    for train, test in bag_folds(bags.n_bags, SUPERVISED_FOLDS, seed=0):
         model = ORedLR(background=True, leak=DEFAULT_LEAK).fit(labelled[train])
         predicted[bags.rows_of(test)] = _named(model.annotate(bags[test]), bags.n_classes)
     return float((truth == predicted).mean()), float("nan")

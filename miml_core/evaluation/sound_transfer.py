@@ -1,13 +1,13 @@
 """Measure what features of sound are worth: labels and tags of new clips, and labels given the tags.
 
-ORed-LR learns from the tags of clips, without a background class, on hand-made features, on BirdNET's embedding with
-its classifier, and on both.
+ORed-LR learns from the tags of clips on hand-made features, on BirdNET's embedding with its classifier, and on both;
+each without a background class and with one, which is the default of the app.
 
-* New clips (five folds by clip, tags of the test clips not known): the share of named segments that get their label,
-  and how well tags are ranked: average precision per clip, and its mean over classes.
+* New clips (ten folds by clip, tags of the test clips not known): the share of all segments that get their label, of
+  those with a name, and how well tags are ranked: average precision per clip, and its mean over classes.
 * Given the tags (fitted to all clips, as in the app): the share of all segments that get their label, of those with a
   name, and of *clean* ones, which touch events of one label only, in clips with two tags or more.
-* For both, the expected calibration error of the named segments' probabilities.
+* For both, the expected calibration error: of named segments, or with a background class of all.
 * Without training: the same ranking by BirdNET's scores alone, over the classes it knows.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.bags import BACKGROUND, BagSet, FeatureGroup
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet, FeatureGroup
 from miml_core.evaluation.benchmark import bag_folds
 from miml_core.evaluation.metrics import average_precision, calibration_error, class_average_precision
 from miml_core.posterior import DEFAULT_LEAK
@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-FOLDS = 5
+FOLDS = 10
 FEATURES = ("hand_made", "embedding", "both")
-N_TASKS = len(FEATURES) * (FOLDS + 1)
+
+
+def n_tasks(folds: int = FOLDS) -> int:
+    """Return the number of fits of `transfer_figures`."""
+    return 2 * len(FEATURES) * (folds + 1)
 
 
 def transfer_figures(
@@ -42,6 +46,7 @@ def transfer_figures(
     species: dict[str, tuple[str, str]],
     jobs: int = 1,
     step: Callable[[], None] = lambda: None,
+    folds: int = FOLDS,
 ) -> dict[str, Any]:
     """Return the figures of the module's docstring; only those of hand-made features if BirdNET is not installed.
 
@@ -58,29 +63,31 @@ def transfer_figures(
     jobs : int
         Number of processes.
     step : callable
-        Called once for each of `N_TASKS` fits, also for those that are left out.
+        Called once for each of the `n_tasks` fits, also for those that are left out.
+    folds : int
+        Folds of the clips.
     """
     from joblib import Parallel, delayed
 
     bag_sets = _bag_sets(recordings, hand_made, species)
-    tagged = np.flatnonzero((hand_made.tags > 0).any(axis=1))
-    if len(bag_sets) == 1:
-        for _ in range(N_TASKS - FOLDS - 1):
-            step()
+    variants = [(name, bags, background) for background in (False, True) for name, bags in bag_sets.items()]
+    used = list(bag_folds(hand_made.n_bags, folds, seed=0))
     tasks = []
-    for bags in bag_sets.values():
-        folds = list(bag_folds(bags.n_bags, FOLDS, seed=0))
-        tasks += [delayed(_new_clips)(bags, np.intersect1d(train, tagged), test) for train, test in folds]
-        tasks.append(delayed(_given_tags)(bags, tagged))
+    for _, bags, background in variants:
+        tasks += [delayed(_new_clips)(bags, *fold, background=background) for fold in used]
+        tasks.append(delayed(_given_tags)(bags, background=background))
+    for _ in range(n_tasks(folds) - len(tasks)):
+        step()
     results = []
     for result in Parallel(n_jobs=jobs, return_as="generator")(tasks):
         results.append(result)
         step()
     clean = clean_segments(recordings, hand_made)
     figures: dict[str, Any] = {}
-    for number, name in enumerate(bag_sets):
-        mine = results[number * (FOLDS + 1) : (number + 1) * (FOLDS + 1)]
-        figures[name] = _figures(hand_made, truth, clean, mine[:FOLDS], mine[FOLDS])
+    for number, (name, _, background) in enumerate(variants):
+        *new_clips, given_tags = results[number * (len(used) + 1) : (number + 1) * (len(used) + 1)]
+        found = _figures(hand_made, truth, clean, new_clips, given_tags)
+        figures[f"{name}_with_background" if background else name] = found
     if len(bag_sets) > 1:
         figures["without_training"] = _untrained(recordings, bag_sets["embedding"], species)
     return figures
@@ -125,23 +132,32 @@ def _bag_sets(
     }
 
 
-def _new_clips(bags: BagSet, train: Labels, test: Labels) -> tuple[Labels, Array, Array]:
+def _new_clips(bags: BagSet, train: Labels, test: Labels, *, background: bool) -> tuple[Labels, Array, Array]:
     """Return the test bags, their tag probabilities, and the class probabilities of their segments."""
     from miml_core.models.ored_lr import ORedLR
 
-    model = ORedLR(leak=DEFAULT_LEAK).fit(bags[train])
+    learnt = train if background else np.intersect1d(train, _tagged(bags))
+    model = ORedLR(background=background, leak=DEFAULT_LEAK).fit(bags[learnt])
     chosen = bags[test]
     return test, model.predict_tags(chosen), model.predict_proba(chosen.X)
 
 
-def _given_tags(bags: BagSet, tagged: Labels) -> Array:
-    """Return the (N, C) class probabilities given the tags; a clip without tags has rows of zeros."""
+def _given_tags(bags: BagSet, *, background: bool) -> Array:
+    """Return the (N, C) or (N, C + 1) class probabilities given the tags.
+
+    Without a background class, a clip without tags has rows of zeros.
+    """
     from miml_core.models.ored_lr import ORedLR
 
-    found = np.zeros((bags.n_segments, bags.n_classes))
-    chosen = bags[tagged]
-    found[bags.rows_of(tagged)] = ORedLR(leak=DEFAULT_LEAK).fit(chosen).annotate(chosen)
+    found = np.zeros((bags.n_segments, bags.n_classes + background))
+    learnt = np.arange(bags.n_bags) if background else _tagged(bags)
+    chosen = bags[learnt]
+    found[bags.rows_of(learnt)] = ORedLR(background=background, leak=DEFAULT_LEAK).fit(chosen).annotate(chosen)
     return found
+
+
+def _tagged(bags: BagSet) -> Labels:
+    return np.flatnonzero((bags.tags > 0).any(axis=1))
 
 
 def _figures(
@@ -152,30 +168,34 @@ def _figures(
     given_probabilities: Array,
 ) -> dict[str, Any]:
     scores = np.zeros(bags.tags.shape)
-    probabilities = np.zeros((bags.n_segments, bags.n_classes))
+    probabilities = np.zeros_like(given_probabilities)
     for test, tag_scores, found in folds:
         scores[test] = tag_scores
         probabilities[bags.rows_of(test)] = found
-    predicted, given = _labels(probabilities), _labels(given_probabilities)
-    named = truth >= 0
+    predicted, given = _labels(probabilities, bags.n_classes), _labels(given_probabilities, bags.n_classes)
+    every, named = np.ones(len(truth), dtype=bool), truth >= 0
+    has_background = given_probabilities.shape[1] > bags.n_classes
+    columns = np.where(named, truth, bags.n_classes if has_background else UNKNOWN)
     return {
         "new_clips": {
+            "calibration_error": round(calibration_error(columns, probabilities), 4),
+            "all": _share(predicted, truth, every),
             "segments": _share(predicted, truth, named),
-            "calibration_error": round(calibration_error(truth, probabilities), 4),
             **_tag_figures(bags.tags, scores),
         },
         "given_tags": {
-            "calibration_error": round(calibration_error(truth, given_probabilities), 4),
-            "all": _share(given, truth, np.ones(len(truth), dtype=bool)),
+            "calibration_error": round(calibration_error(columns, given_probabilities), 4),
+            "all": _share(given, truth, every),
             "named": _share(given, truth, named),
             "clean": _share(given, truth, clean),
         },
     }
 
 
-def _labels(probabilities: Array) -> Labels:
-    """Return the most likely class, or background for a row of zeros."""
-    return np.where(probabilities.any(axis=1), probabilities.argmax(axis=1), BACKGROUND)
+def _labels(probabilities: Array, n_classes: int) -> Labels:
+    """Return the most likely class; background also for a row of zeros."""
+    best = probabilities.argmax(axis=1)
+    return np.where(probabilities.any(axis=1) & (best < n_classes), best, BACKGROUND)
 
 
 def _untrained(

@@ -8,14 +8,11 @@ of new segments (`predict_proba`), of the segments of a bag with known tags (`an
 from __future__ import annotations
 
 import copy
-import functools
-import inspect
 import json
 import operator
-import warnings
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
@@ -29,7 +26,8 @@ from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.calibration import calibrate_tags
 from miml_core.models.fit_progress import Progress
-from miml_core.models.temperatures import Calibration, Temperatures, temper
+from miml_core.models.old_names import accept_old_names, current_names
+from miml_core.models.temperatures import Calibration, Temperatures, soften
 
 if TYPE_CHECKING:
 
@@ -45,15 +43,6 @@ else:
     from sklearn.base import BaseEstimator
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
-
-OLD_NAMES = {
-    "seed": "random_state",
-    "max_iterations": "max_iter",
-    "n_iter": "max_iter",
-    "iterations": "max_iter",
-    "tolerance": "tol",
-}
-"""Parameter names of version 0.1, which constructors, model files and the runs of projects may still use."""
 
 _FORMAT = "bagtag-model-2"
 _MOST_BYTES = 2**30
@@ -78,6 +67,8 @@ class Model(BaseEstimator, ABC):
     ----------
     predict_temperature_, annotate_temperature_ : float
         What the logits of `predict_proba` and `annotate` are divided by; 1 is not calibrated.
+    confused_ : float
+        Share of these probabilities that is divided equally among the possible classes; 0 is not calibrated.
     tag_calibration_ : (2,) float
         Slope and offset that the logits of `predict_tags` get.
     sure_from_ : float
@@ -104,6 +95,7 @@ class Model(BaseEstimator, ABC):
     n_features_: int
     predict_temperature_: float = 1.0
     annotate_temperature_: float = 1.0
+    confused_: float = 0.0
     tag_calibration_: Sequence[float] = (1.0, 0.0)
     sure_from_: float = 0.5
     is_fold: bool = False
@@ -112,7 +104,7 @@ class Model(BaseEstimator, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
-            cls.__init__ = _accept_old_names(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = accept_old_names(cls.__init__)  # type: ignore[method-assign]
 
     # fit and predict
 
@@ -185,7 +177,7 @@ class Model(BaseEstimator, ABC):
         >>> MODELS["gp-probit"].current_names({"n_iter": 10, "seed": 3, "leak": 0.01})
         {'max_iter': 10, 'random_state': 3, 'leak': 0.01}
         """
-        return _current_names(params, cls._get_param_names())
+        return current_names(params, cls._get_param_names())
 
     def _check_parameters(self) -> None:
         """Raise a `BagtagError` if a parameter has a value that `fit` cannot use."""
@@ -243,22 +235,23 @@ class Model(BaseEstimator, ABC):
     @property
     def calibration(self) -> Calibration:
         """What makes the model's probabilities honest."""
-        temperatures = Temperatures(self.predict_temperature_, self.annotate_temperature_)
+        temperatures = Temperatures(self.predict_temperature_, self.annotate_temperature_, self.confused_)
         return Calibration(temperatures, (self.tag_calibration_[0], self.tag_calibration_[1]))
 
     def set_calibration(self, calibration: Calibration) -> None:
         """Use the calibration of another fit with the same parameters, or one found in another way."""
         self.predict_temperature_ = calibration.temperatures.new
         self.annotate_temperature_ = calibration.temperatures.given_tags
+        self.confused_ = calibration.temperatures.confused
         self.tag_calibration_ = list(calibration.tag_curve)
 
     def _calibrated(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return honest probabilities of new segments."""
-        return temper(probabilities, self.predict_temperature_)
+        return soften(probabilities, self.predict_temperature_, self.confused_)
 
     def _calibrated_given_tags(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return honest probabilities of segments of bags with known tags."""
-        return temper(probabilities, self.annotate_temperature_)
+        return soften(probabilities, self.annotate_temperature_, self.confused_)
 
     def _calibrated_tags(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         return calibrate_tags(probabilities, self.tag_calibration_)
@@ -390,35 +383,6 @@ def draw_seed(random_state: RandomState) -> int:
     raise BagtagError(
         f"random_state must be a whole number of at least 0, a NumPy generator or None, not {random_state!r}."
     )
-
-
-def _current_names(params: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    known = set(known)
-    renamed = {}
-    for name, value in params.items():
-        current = OLD_NAMES.get(name, name)
-        if name in known or current not in known:
-            renamed[name] = value
-        elif current not in params:
-            renamed[current] = value
-    return renamed
-
-
-def _accept_old_names(init: Callable[..., None]) -> Callable[..., None]:
-    """Let a constructor take the names of `OLD_NAMES` too, with a warning; its signature shows the current names."""
-    known = set(inspect.signature(init).parameters)
-
-    @functools.wraps(init)
-    def accept(self: Model, *args: Any, **params: Any) -> None:
-        for old in (params.keys() - known) & OLD_NAMES.keys():
-            current = OLD_NAMES[old]
-            if current in params:
-                raise TypeError(f"{type(self).__name__} got both {current!r} and its old name {old!r}.")
-            if current in known:
-                warnings.warn(f"The parameter {old!r} is now called {current!r}.", DeprecationWarning, stacklevel=2)
-        init(self, *args, **_current_names(params, known))
-
-    return accept
 
 
 def _to_json(value: Any) -> Any:

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
+from miml_core.models.background import LARGEST_ERROR
 from miml_core.models.temperatures import NOT_CALIBRATED, Calibration, calibrate
 from miml_core.progress import Progress
 
@@ -92,7 +93,8 @@ def calibrate_by_folds(
         calibration = calibrate(training_log_prior, bags, leak=leak, background_share=share, held_out=False)
     else:
         log_prior, part = found
-        calibration = calibrate(log_prior, part, leak=leak, background_share=share)
+        error = LARGEST_ERROR if model.has_background else 0.0
+        calibration = calibrate(log_prior, part, leak=leak, background_share=share, background_error=error, drawn=False)
     model.set_calibration(calibration if tags else Calibration(calibration.temperatures))
 
 

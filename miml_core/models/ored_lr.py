@@ -260,6 +260,9 @@ class ORedLR(Model):
         self.weights_ = self.segment_weights_ = gains * weights
         self.background_shift_ = self.new_bags_shift_ = 0.0
         if self.background:
+            if start.classes is not None:
+                kinds = self.weights_[:, bags.n_classes :]
+                self.segment_weights_ = np.concatenate([gains * start.classes, kinds], axis=1)
             self._limit_background(likelihood, gains, bags)
         return self
 
@@ -279,9 +282,12 @@ class ORedLR(Model):
         if earlier is not None:
             alpha = earlier.alpha_ if alpha is None else alpha
             known = Penalty(alpha, tuple(earlier.gains_), earlier.trusts_pretrained_)
-            weights = earlier._weights_for(evidence.bags.classes) / known.factors(evidence.columns)[:, None]
+            names, gains = evidence.bags.classes, known.factors(evidence.columns)[:, None]
+            weights = earlier._weights_for(names, earlier.weights_) / gains
             background = BackgroundEvidence(**earlier.background_evidence_)
-            return Start(known, weights, background, earlier.calibration)
+            by_segments = earlier._weights_for(names, earlier.segment_weights_) / gains
+            classes = None if background.found else by_segments[:, : len(names)]
+            return Start(known, weights, background, earlier.calibration, classes)
         kinds = self.background_kinds if self.background else 0
         return find_start(evidence, alpha=alpha, background_kinds=kinds, seed=seed, fit_progress=fit_progress)
 
@@ -346,12 +352,12 @@ class ORedLR(Model):
         corrected = abs(now["labels"] - before["labels"]) / now["segments"]
         return earlier if corrected < 0.1 and all(2 / 3 < ratio < 3 / 2 for ratio in grown) else None
 
-    def _weights_for(self, classes: list[str]) -> Array:
-        """Return the (D + 1, K) weights of other classes, by name; a new class starts at zero."""
-        columns = {name: self.weights_[:, number] for number, name in enumerate(self.classes_)}
-        zero = np.zeros(len(self.weights_))
+    def _weights_for(self, classes: list[str], weights: Array) -> Array:
+        """Return (D + 1, K) weights of this fit for other classes, by name; a new class starts at zero."""
+        columns = {name: weights[:, number] for number, name in enumerate(self.classes_)}
+        zero = np.zeros(len(weights))
         wanted = [columns.get(name, zero) for name in classes]
-        return np.column_stack([*wanted, self.weights_[:, len(self.classes_) :]])
+        return np.column_stack([*wanted, weights[:, len(self.classes_) :]])
 
     # prediction (5)
 

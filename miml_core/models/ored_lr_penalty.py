@@ -183,32 +183,6 @@ def choose_penalty(
     return search.choice()
 
 
-def held_out_log_prior(
-    evidence: Evidence, start: Array, penalty: Penalty, *, seed: int, report: Callable[[float, float], bool]
-) -> Array:
-    """Return log p of every segment under a fit to other bags, with a penalty that is known.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    start : (D + 1, K) float
-        The first weights of every fold.
-    penalty : Penalty
-    seed : int
-        Determines the folds.
-    report : callable
-        As for `choose_penalty`.
-
-    Returns
-    -------
-    (N, C) or (N, C + 1) float
-    """
-    search = _Search(evidence, start, Whitening(evidence.likelihood(penalty), start), seed, report)
-    search.penalty = penalty
-    search.fit_folds(penalty.alpha)
-    return search.choice().held_out
-
-
 def _change_gain(group: int, penalty: Penalty, factor: float) -> Penalty:
     gains = list(penalty.gains)
     gains[group] *= factor

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,16 +14,9 @@ from miml_core.models.background import BackgroundEvidence, background_evidence
 from miml_core.models.candidates import candidate_shares
 from miml_core.models.fit_progress import FitProgress, Phase
 from miml_core.models.ored_lr_likelihood import CandidateLikelihood
-from miml_core.models.ored_lr_penalty import Choice, Evidence, Penalty, choose_penalty, held_out_log_prior
+from miml_core.models.ored_lr_penalty import Evidence, Penalty, choose_penalty
 from miml_core.models.ored_lr_solvers import Whitening, maximise_lbfgs
-from miml_core.models.temperatures import (
-    NOT_CALIBRATED,
-    NOT_TEMPERED,
-    Calibration,
-    Temperatures,
-    calibrate,
-    choose_temperatures,
-)
+from miml_core.models.temperatures import NOT_CALIBRATED, Calibration, calibrate, choose_temperatures
 from miml_core.posterior import posterior_cost
 
 Array = NDArray[np.float64]
@@ -41,13 +33,15 @@ _CANDIDATE_BACKGROUND = 3.0
 class Start:
     """Where the final fit starts: penalty, (D + 1, K) weights, and what the tags say about the background.
 
-    The calibration is that of the folds in which the penalty was chosen; without folds, there is none.
+    The calibration is that of the folds in which the penalty was chosen; without folds, there is none. If the tags show
+    no background, `classes` are (D + 1, C) weights that were learnt without one.
     """
 
     penalty: Penalty
     weights: Array
     background: BackgroundEvidence = field(default_factory=BackgroundEvidence)
     calibration: Calibration = NOT_CALIBRATED
+    classes: Array | None = None
 
 
 def informative_bags(bags: BagSet, *, background: bool, prune: float) -> BagSet:
@@ -124,33 +118,40 @@ def find_start(
     if not background_kinds:
         calibration = calibrate(chosen.held_out, bags, leak=evidence.leak)
         return Start(chosen.penalty, chosen.weights, calibration=calibration)
-    W = _split_background(chosen.weights, bags.n_classes, background_kinds, seed)
+    split = _split_background(chosen.weights, bags.n_classes, background_kinds, seed)
     background = background_evidence(chosen.held_out, bags, leak=evidence.leak, seed=seed)
-    calibration = calibrate(chosen.held_out, bags, leak=evidence.leak, background_share=background.share)
-    if not background.found:
-        calibration = replace(
-            calibration, temperatures=_temperatures_without_background(evidence, chosen, seed, report)
-        )
-    return Start(chosen.penalty, W, background, calibration)
+    calibration = calibrate(
+        chosen.held_out,
+        bags,
+        leak=evidence.leak,
+        background_share=background.share,
+        background_error=background.error,
+    )
+    tagged = _without_background(evidence)
+    if background.found or tagged is None:
+        return Start(chosen.penalty, split, background, calibration)
+    start, given = (chosen.weights, chosen.penalty.alpha) if evidence.scores is None else (W, alpha)
+    start = start[:, : bags.n_classes]
+    whitening = Whitening(tagged.likelihood(first), start)
+    without = choose_penalty(tagged, start, whitening, seed=seed, report=report, given=given)
+    calibration = replace(calibration, temperatures=choose_temperatures(without.held_out, tagged.bags))
+    split *= (chosen.penalty.factors(evidence.columns) / without.penalty.factors(evidence.columns))[:, None]
+    return Start(without.penalty, split, background, calibration, without.weights)
 
 
-def _temperatures_without_background(
-    evidence: Evidence, chosen: Choice, seed: int, report: Callable[[float, float], bool]
-) -> Temperatures:
-    """Return temperatures for classes that are learnt as without a background, because the tags show none of it.
+def _without_background(evidence: Evidence) -> Evidence | None:
+    """Return what a fit learns from if the tags show no background, or None if no bag has a tag.
 
-    In the folds, the background had taken many segments from the classes: on HJA filtered, temperatures by these folds
-    were twice too high.
+    The temperatures are chosen again on it and, with pretrained scores, the penalty. In folds with a background class,
+    the background had taken many segments from the classes: on HJA filtered, temperatures by these folds were twice too
+    high, and with BirdNET's embeddings of NIPS4Bplus penalties up to a hundred times too strong.
     """
-    chosen_bags = np.flatnonzero((evidence.bags.tags > 0).any(axis=1))
-    if not len(chosen_bags):
-        return NOT_TEMPERED
-    tagged = evidence.part(chosen_bags)
-    labels = np.where(tagged.bags.labels == BACKGROUND, UNKNOWN, tagged.bags.labels)
-    tagged = replace(tagged, bags=tagged.bags.replace(labels=labels))
-    weights = chosen.weights[:, : tagged.bags.n_classes]
-    held_out = held_out_log_prior(tagged, weights, chosen.penalty, seed=seed, report=report)
-    return choose_temperatures(held_out, tagged.bags)
+    tagged = np.flatnonzero((evidence.bags.tags > 0).any(axis=1))
+    if not len(tagged):
+        return None
+    part = evidence.part(tagged)
+    labels = np.where(part.bags.labels == BACKGROUND, UNKNOWN, part.bags.labels)
+    return replace(part, bags=part.bags.replace(labels=labels))
 
 
 def report_iteration(fit_progress: FitProgress, phase: int, objective: float, alpha: float) -> bool:

@@ -11,7 +11,8 @@ from tests.evaluation.test_media_sound import write_event_set
 
 def test_figures_are_printed_and_written(tmp_path, capsys):
     draw_set(tmp_path / "images" / "drawn", n_pictures=8)
-    assert main(["bench-media", "--data", str(tmp_path), "--json", str(tmp_path / "out.json"), "--jobs", "1"]) == 0
+    options = ["--json", str(tmp_path / "out.json"), "--jobs", "1", "--folds", "2"]
+    assert main(["bench-media", "--data", str(tmp_path), *options]) == 0
     printed = capsys.readouterr().out
     assert "sound: left out" in printed and "pictures: drawn" in printed and "best labelling" in printed
     written = json.loads((tmp_path / "out.json").read_text())
@@ -21,7 +22,8 @@ def test_figures_are_printed_and_written(tmp_path, capsys):
 def test_sound_and_pictures_in_one_run_with_their_comparisons(tmp_path, capsys):
     draw_set(tmp_path / "images" / "drawn", n_pictures=8)
     write_event_set(tmp_path / "audio" / "field", n=6)
-    assert main(["bench-media", "--data", str(tmp_path), "--json", str(tmp_path / "out.json"), "--jobs", "1"]) == 0
+    options = ["--json", str(tmp_path / "out.json"), "--jobs", "1", "--folds", "2"]
+    assert main(["bench-media", "--data", str(tmp_path), *options]) == 0
     printed = capsys.readouterr().out
     assert "sound: field" in printed and "pictures: drawn" in printed
     for line in ("f1", "accuracy, paper", "accuracy, extended", "costs most"):

@@ -37,7 +37,7 @@ def test_drawn_pictures_are_labelled_from_their_tags(tmp_path):
     Image.new("L", (5, 5)).save(folder / "labels" / "p01.png")
     Image.new("L", (80, 60)).save(folder / "labels" / "p02.png")
     reported = []
-    figures = measure_pictures(tmp_path, lambda step, of, info: reported.append((step, of)))["drawn"]
+    figures = measure_pictures(tmp_path, lambda step, of, info: reported.append((step, of)), folds=3)["drawn"]
     assert reported[-1][0] == reported[-1][1] and [step for step, _ in reported] == sorted(step for step, _ in reported)
     assert (figures["pictures"], figures["classes"], figures["tags_per_picture"]) == (15, 4, 2.0)
     reasons = "\n".join(figures["skipped"])
@@ -47,6 +47,10 @@ def test_drawn_pictures_are_labelled_from_their_tags(tmp_path):
     assert figures["accuracy"]["extended"]["accuracy"] > 0.9
     assert figures["accuracy"]["majority tag"]["accuracy"] < 0.7
     assert figures["with_truth_for"]["features"]["accuracy"] > 0.99
+    for known in ("given_tags", "new_pictures"):
+        for row in figures["one_by_one"].values():
+            assert 0 <= row[known]["calibration_error"] < 0.35
+            assert row[known]["right"] > 0.6
     assert json.loads(json.dumps(figures)) == figures
 
 

@@ -51,7 +51,7 @@ def test_made_up_recordings_are_labelled_from_their_tags(tmp_path):
     soundfile.write(folder / "wav" / "quiet.wav", np.zeros(RATE), RATE)
     (folder / "wav" / "r0.wav").write_bytes(b"no sound")
     reported = []
-    figures = measure_sound(tmp_path, lambda step, of, info: reported.append((step, of)))["field"]
+    figures = measure_sound(tmp_path, lambda step, of, info: reported.append((step, of)), folds=5)["field"]
     assert [step for step, _ in reported] == list(range(1, reported[-1][1] + 1))
     assert (figures["recordings"], figures["without_events"], figures["classes"]) == (15, 1, 3)
     assert figures["skipped"][0].startswith("r0.wav: r0.wav could not be read")
@@ -65,11 +65,15 @@ def test_made_up_recordings_are_labelled_from_their_tags(tmp_path):
     features = figures["features"]
     assert features["hand_made"]["new_clips"]["segments"] > 0.8
     assert features["hand_made"]["given_tags"]["clean"] > 0.8
+    for name in ("hand_made", "hand_made_with_background"):
+        for known in ("new_clips", "given_tags"):
+            assert 0 <= features[name][known]["calibration_error"] < 0.3
+            assert features[name][known]["all"] > 0.6
     if birdnet_status().installed:
         assert features["both"]["new_clips"]["segments"] > features["embedding"]["new_clips"]["segments"]
         assert features["without_training"]["known_classes"] == 2  # wren and robin, as BirdNET shortens their names
     else:
-        assert set(features) == {"hand_made"}
+        assert set(features) == {"hand_made", "hand_made_with_background"}
     assert json.loads(json.dumps(figures)) == figures
 
 

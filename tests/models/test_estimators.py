@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from miml_core import BagSet, BagtagError
 from miml_core.models import MODELS, load_model
-from miml_core.models.base import OLD_NAMES, draw_seed
+from miml_core.models.base import draw_seed
+from miml_core.models.old_names import OLD_NAMES
 
 FIRST = {
     "ored-lr": {"alpha": 1.0, "background": True, "background_kinds": 2, "leak": 0.01, "kernel": "rff"},

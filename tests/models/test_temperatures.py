@@ -14,7 +14,7 @@ from miml_core.evaluation.metrics import calibration_error
 from miml_core.evaluation.reliability import expected_calibration_error
 from miml_core.models import MODELS, load_model
 from miml_core.models.calibration import calibrate_tags, fit_tag_probabilities
-from miml_core.models.temperatures import calibrate, choose_temperatures, temper
+from miml_core.models.temperatures import calibrate, choose_temperatures, confused_share, soften, temper
 from miml_core.posterior import bag_posterior, tag_probabilities
 
 N_CLASSES = 6
@@ -58,6 +58,50 @@ def test_given_the_tags_the_temperature_is_higher_where_tags_have_many_segments(
     joined = BagSet(bags.X, bags.offsets[::2], np.maximum(bags.tags[::2], bags.tags[1::2]), bags.classes)
     many = choose_temperatures(log_prior, joined)
     assert many.given_tags / many.new > few.given_tags / few.new > 1
+
+
+def of_whole_bags(n_bags: int = 200, seed: int = 0) -> tuple[BagSet, NDArray[np.int64], NDArray[np.float64]]:
+    """Return bags of eight segments and one or two classes, and log probabilities that only know one class per bag."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array([rng.permutation(N_CLASSES)[:2] for _ in range(n_bags)])
+    truth = np.where(rng.random((n_bags, 8)) < 0.5, pairs[:, :1], pairs[:, 1:])
+    truth[::2] = pairs[::2, :1]
+    tags = np.full((n_bags, N_CLASSES), -1)
+    np.put_along_axis(tags, truth, 1, axis=1)
+    exponents = np.repeat(6.0 * np.eye(N_CLASSES)[pairs[:, 0]], 8, axis=0) + rng.standard_normal(
+        (8 * n_bags, N_CLASSES)
+    )
+    bags = BagSet(
+        np.zeros((8 * n_bags, 1)), np.arange(0, 8 * n_bags + 1, 8), tags, [f"class {c}" for c in range(N_CLASSES)]
+    )
+    return bags, truth.ravel(), log_softmax(exponents, axis=1)
+
+
+def test_softening_keeps_the_order_and_what_is_certain() -> None:
+    p = np.array([[0.7, 0.2, 0.1], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    soft = soften(p, 2.0, 0.3)
+    assert soft.sum(axis=1) == pytest.approx([1, 0, 1])
+    assert (np.argsort(soft[0]) == np.argsort(p[0])).all()
+    assert soft[2].tolist() == [1, 0, 0]
+    assert soft.max() <= 1 and soft[0, 0] < temper(p, 2.0)[0, 0]
+
+
+def test_tags_without_a_segment_show_that_classes_of_one_bag_are_confused() -> None:
+    bags, truth, log_prior = of_whole_bags()
+    certain = confused_share(log_prior, bags)
+    assert 0.1 < certain < 0.25 + 0.05  # a quarter of the segments have the other tag of their bag
+    found = choose_temperatures(log_prior, bags)
+    assert found.confused > certain
+    raw = np.exp(log_prior)
+    assert calibration_error(truth, temper(raw, found.new)) > 0.15
+    assert calibration_error(truth, soften(raw, found.new, found.confused)) < 0.1
+
+
+def test_errors_that_a_model_expects_are_not_confusions() -> None:
+    bags, _, log_prior = simulated()
+    assert confused_share(log_prior, bags) < 0.02
+    untagged = bags.replace(tags=np.zeros_like(bags.tags))
+    assert confused_share(log_prior, untagged) == 0
 
 
 def test_without_informative_tags_nothing_is_tempered() -> None:
@@ -109,7 +153,7 @@ def test_every_model_is_calibrated_without_changing_its_labels(name: str, tmp_pa
     loaded = load_model(tmp_path / "model.npz")
     assert loaded.calibration == model.calibration
     assert (loaded.annotate(bags) == honest[1]).all()
-    for attribute in ("predict_temperature_", "annotate_temperature_", "tag_calibration_"):
+    for attribute in ("predict_temperature_", "annotate_temperature_", "confused_", "tag_calibration_"):
         delattr(loaded, attribute)  # a file of an earlier version
     raw = loaded.predict_proba(X), loaded.annotate(bags), loaded.predict_tags(bags)
     assert (raw[0].argmax(axis=1) == honest[0].argmax(axis=1)).all()
