@@ -4,33 +4,47 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from miml_core import __version__
 from miml_core.errors import BagtagError
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, as_completed
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_PER_WORKER = 3
+PER_WORKER = 6
 """Tasks per core that the scheduler knows at a time: no worker waits, and a list of any length does not pile up."""
 _ATTEMPTS = 5
 _WAIT_SECONDS = 60
+_ALONE_SECONDS = 180.0
+"""How long tasks may wait without any worker: one that died is started again within seconds, on a busy computer later.
+Dask itself waits without end, also if it failed to start a worker again."""
+_LOOK_SECONDS = 5.0
 _DASHBOARD = "127.0.0.1:8787"
 
 
+NOT_INSTALLED = "Dask is not installed; install it with `pip install 'bagtag[cluster]'`."
+
+
 class LostCluster(BagtagError):
-    """The scheduler ended; what is done is stored."""
+    """The scheduler or all workers ended; what is done is stored."""
 
 
 class LostProcess(Exception):
     """The processes that worked on a task ended, several times."""
+
+
+def is_installed() -> bool:
+    """Return whether Dask and pyarrow, which come with the extra `cluster`, are installed; imports nothing."""
+    return all(find_spec(name) is not None for name in ("distributed", "pyarrow"))
 
 
 @contextmanager
@@ -51,9 +65,10 @@ def connect(scheduler: str | None = None, workers: int | None = None) -> Iterato
         Dask is not installed, the scheduler is not reachable or has no workers, or these have another Bagtag.
     """
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise BagtagError("Dask is not installed; install it with `pip install 'bagtag[cluster]'`.") from error
+        raise BagtagError(NOT_INSTALLED) from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is done again, and is no news
     if scheduler is not None:
         with _client(Client, scheduler) as client:
@@ -61,6 +76,7 @@ def connect(scheduler: str | None = None, workers: int | None = None) -> Iterato
             yield client
         return
     with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),  # takes some percent of the time
         LocalCluster(
             n_workers=workers or os.cpu_count() or 1,
             threads_per_worker=1,
@@ -76,23 +92,31 @@ def connect(scheduler: str | None = None, workers: int | None = None) -> Iterato
 
 
 def run_bounded(
-    client: Client, work: Callable[..., Result], items: Iterable[Item], *arguments: Any, key: Callable[[Item], str]
+    client: Client | None,
+    work: Callable[..., Result],
+    items: Iterable[Item],
+    *arguments: Any,
+    key: Callable[[Item], str],
 ) -> Iterator[tuple[Item, Result | Exception]]:
     """Yield each item with the result of `work(item, *arguments)`, which is not None, or with an exception.
 
     They come as they are ready. Only a few items per worker are taken ahead of the work: `items` may be of any length.
+    Without a client the work is done in this process.
 
     Raises
     ------
     LostCluster
-        The scheduler ended.
+        The scheduler ended, or there have been no workers for minutes.
     """
+    if client is None:
+        yield from _run_here(work, items, *arguments)
+        return
     from distributed import as_completed
 
     remaining = iter(items)
     token = uuid.uuid4().hex[:8]  # another client may have asked for the same
     waiting: dict[Any, tuple[Item, int]] = {}
-    ready = as_completed()
+    ready = as_completed(loop=client.loop, with_results=True, raise_errors=False)
 
     def submit(item: Item, attempt: int) -> None:
         future = client.submit(work, item, *arguments, key=f"{key(item)}-{token}-{attempt}", pure=False)
@@ -106,46 +130,78 @@ def run_bounded(
             except StopIteration:
                 return
 
-    limit = _limit(client)
+    limit, number = _limit(client), 0
     try:
         fill(limit)
-        for number, future in enumerate(ready):
-            result = _result(future)
-            item, attempt = waiting.pop(future.key)
-            future.release()
-            if number % 100 == 99:  # workers may have joined or left
-                limit = _limit(client)
-            if result is None:
-                if attempt == _ATTEMPTS or client.status != "running":
-                    raise _lost()
-                submit(item, attempt + 1)
-                continue
-            fill(limit)
-            yield item, result
+        while batch := _next_batch(ready, client):
+            for future, found in batch:
+                result = _result(future, found)
+                item, attempt = waiting.pop(future.key)
+                future.release()
+                if result is None:
+                    if attempt == _ATTEMPTS or client.status != "running":
+                        raise _lost()
+                    submit(item, attempt + 1)
+                    continue
+                number += 1
+                if number % 100 == 0:  # workers may have joined or left
+                    limit = _limit(client)
+                fill(limit)
+                yield item, result
     except (OSError, RuntimeError) as error:
         raise _lost() from error
 
 
-def _result(future: Future) -> Any:
-    """Return the result of a task, its exception, or None if Dask forgot it, as it does when many workers die."""
-    from distributed import CancelledError, KilledWorker
+def _run_here(
+    work: Callable[..., Result], items: Iterable[Item], *arguments: Any
+) -> Iterator[tuple[Item, Result | Exception]]:
+    for item in items:
+        try:
+            result: Result | Exception = work(item, *arguments)
+        except Exception as error:
+            result = error
+        yield item, result
 
-    try:
-        return future.result() if future.status in ("finished", "error") else None
-    except KilledWorker as error:
-        return LostProcess(str(error))
-    except CancelledError:
+
+def _next_batch(ready: as_completed, client: Client) -> list[tuple[Future, Any]]:
+    """Wait for results and return those that are there; an empty list if none are awaited."""
+    looked = alone_since = time.monotonic()
+    while not ready.has_ready() and not ready.is_empty():
+        with ready.thread_condition:
+            ready.thread_condition.wait(0.1)
+        now = time.monotonic()
+        if now - looked > min(_LOOK_SECONDS, _ALONE_SECONDS):
+            looked = now
+            if client.nthreads():
+                alone_since = now
+            elif now - alone_since > _ALONE_SECONDS:
+                raise LostCluster(
+                    "Dask has no workers any more. What is done is stored: start again, and it continues."
+                )
+    batch: list[tuple[Future, Any]] = ready.next_batch(block=False)
+    return batch
+
+
+def _result(future: Future, found: Any) -> Any:
+    """Return the result of a task, its exception, or None if Dask forgot it, as it does when many workers die."""
+    from distributed import KilledWorker
+
+    if future.status == "finished":
+        return found
+    if future.status != "error":
         return None
-    except Exception as error:
-        return error
+    error = found[1]
+    return LostProcess(str(error)) if isinstance(error, KilledWorker) else error
 
 
 def _limit(client: Client) -> int:
-    return _PER_WORKER * max(1, sum(client.nthreads().values()))
+    return PER_WORKER * max(1, sum(client.nthreads().values()))
 
 
 def _lost() -> LostCluster:
-    return LostCluster("The connection to Dask's scheduler was lost. What is done is stored: start the command again.")
+    return LostCluster(
+        "The connection to Dask's scheduler was lost. What is done is stored: start again, and it continues."
+    )
 
 
 def _client(make: Any, scheduler: str) -> Client:

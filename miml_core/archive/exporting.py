@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,17 +30,8 @@ def export_model(project: Project, path: str | Path, run_id: int | None = None) 
     BagtagError
         There is no such model, or the project's settings or classes have changed since it was trained.
     """
-    run = project.runs.current() if run_id is None else project.runs.get(run_id)
-    if run is None:
-        raise BagtagError("The project has no model yet; train one first.")
-    if run.state != "done" or not training_runs.has_model(project.store, run.id):
-        raise BagtagError(f"Run {run.id} has no model; choose another run, or train again.")
+    run = run_to_export(project, run_id)
     settings = project.settings
-    if settings.feature_key != run.feature_key:
-        raise BagtagError(
-            f"The settings of segments and features have changed since run {run.id} was trained; train again, or "
-            "restore the settings."
-        )
     segmenter = None
     if settings.learned_segmenter is not None:
         segmenter = Path(settings.within(project.folder).learned_segmenter or "").read_bytes()
@@ -53,6 +45,29 @@ def export_model(project: Project, path: str | Path, run_id: int | None = None) 
         segmenter_file=segmenter,
         provenance=_provenance(project, run),
     )
+
+
+def run_to_export(project: Project, run_id: int | None = None) -> Run:
+    """Return the run (by default the current one), if its model can be exported; see `export_model`."""
+    run = project.runs.current() if run_id is None else project.runs.get(run_id)
+    if run is None:
+        raise BagtagError("The project has no model yet; train one first.")
+    if run.state != "done" or not training_runs.has_model(project.store, run.id):
+        raise BagtagError(f"Run {run.id} has no model; choose another run, or train again.")
+    if project.settings.feature_key != run.feature_key:
+        raise BagtagError(
+            f"The settings of segments and features have changed since run {run.id} was trained; train again, or "
+            "restore the settings."
+        )
+    _classes(project, run)
+    return run
+
+
+def bundle_bytes(project: Project, run_id: int | None = None) -> bytes:
+    """Return the bundle of a run as the content of a file; see `export_model`."""
+    with tempfile.TemporaryDirectory() as place:
+        export_model(project, Path(place) / "model.bagtag", run_id)
+        return (Path(place) / "model.bagtag").read_bytes()
 
 
 def _classes(project: Project, run: Run) -> list[BundleClass]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from miml_core.archive.bundle import SUFFIX
 from miml_core.archive.results import TABLES, results_of, schema
@@ -86,12 +86,13 @@ def read_failures(archive: Path, model_id: str) -> list[tuple[str, str]]:
 
 def summarise(archive: Path, model_id: str) -> ArchiveSummary:
     """Count what an archive has of a model."""
+    import pyarrow.compute as pc
+
     files: set[str] = set()
     seconds, clips = 0.0, 0
     for batch in open_table(archive, "clips", model_id).to_batches(columns=["file", "start", "end"]):
-        columns: dict[str, Any] = batch.to_pydict()
-        files.update(columns["file"])
-        seconds += sum(columns["end"]) - sum(columns["start"])
+        files.update(pc.unique(batch.column("file")).to_pylist())
+        seconds += pc.sum(pc.subtract(batch.column("end"), batch.column("start"))).as_py() or 0.0
         clips += len(batch)
     return ArchiveSummary(
         model=model_id,

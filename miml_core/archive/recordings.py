@@ -55,7 +55,7 @@ class RecordingFile:
     utc_offset: int | None = None
     """Minutes that the recorder's clock is ahead of UTC, if the recording states that."""
     recorder_site: str = ""
-    """Site by the notes of the recorder."""
+    """Site by the notes of the recorder; of a picture its place by EXIF, to about 100 m."""
     problem: str = ""
     """Why the file cannot be used."""
     again: bool = False
@@ -143,10 +143,11 @@ def _sound_header(path: Path) -> dict[str, Any]:
 
 def _picture_header(path: Path) -> dict[str, Any]:
     from miml_core.media.image import image_info
+    from miml_core.media.recorder_site import site_of_place
 
     facts = {"fingerprint": _fingerprint(path)}
     info = image_info(path)
-    return {**facts, **_clock(info.taken_at, info.taken_from)}
+    return {**facts, "recorder_site": site_of_place(info.place), **_clock(info.taken_at, info.taken_from)}
 
 
 def _fingerprint(path: Path) -> str:
@@ -188,7 +189,8 @@ class SitePattern:
     pattern : str, optional
         Regular expression that is searched in the name of a file; its group "site", or its first group, is the site.
         By default the site is the first folder below the given one; for files right in the given folder it is what the
-        recorder wrote into the file (GUANO, or the number of an AudioMoth), or else the name of the given folder.
+        recorder wrote into the file (GUANO, the number of an AudioMoth, the place of a picture), or else the name of
+        the given folder.
 
     Examples
     --------

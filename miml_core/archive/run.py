@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from miml_core import installation
 from miml_core.archive import results
 from miml_core.archive.bundle import SUFFIX, ModelBundle, kept_bundle, read_bundle
-from miml_core.archive.cluster import LostProcess, connect, run_bounded
+from miml_core.archive.cluster import LostCluster, LostProcess, connect, run_bounded
 from miml_core.archive.plan import Stretch, Task, plan_tasks
 from miml_core.archive.recordings import (
     FoundFile,
@@ -60,6 +60,13 @@ class ApplyProgress:
     dashboard: str = ""
     is_sound: bool = True
 
+    @property
+    def sentence(self) -> str:
+        """Files, hours and failures in one line."""
+        failures = f", {len(self.failures)} failures" if self.failures else ""
+        hours = f", {self.seconds / 3600:,.1f} of {self.of_seconds / 3600:,.1f} h" if self.is_sound else ""
+        return f"{self.files:,} of {self.of_files:,} files{hours}{failures}"
+
 
 Report = Callable[[ApplyProgress], None]
 
@@ -78,6 +85,8 @@ class ApplyOptions:
         Remove results of files that do not exist any more; otherwise they are a reason to stop.
     task_seconds : float, optional
         Sound per task.
+    in_process : bool
+        Work in this process, without Dask: for small archives.
     """
 
     scheduler: str | None = None
@@ -85,6 +94,7 @@ class ApplyOptions:
     site_pattern: str | None = None
     remove_missing: bool = False
     task_seconds: float | None = None
+    in_process: bool = False
 
 
 def apply_model(
@@ -160,12 +170,21 @@ class _Cluster(ExitStack):
         self._client: Client | None = None
 
     @property
-    def client(self) -> Client:
-        """The client; `ApplyProgress` has the address of its dashboard from now on."""
-        if self._client is None:
+    def client(self) -> Client | None:
+        """The client, None to work in this process; `ApplyProgress` has the address of its dashboard from now on."""
+        if self._client is None and not self._options.in_process:
             self._client = self.enter_context(connect(self._options.scheduler, self._options.workers))
             self._now.dashboard = str(self._client.dashboard_link or "")
         return self._client
+
+    def may_renew(self) -> bool:
+        """Return whether the workers are processes of this computer that can be started again."""
+        return self._options.scheduler is None
+
+    def renew(self) -> None:
+        """Start other processes the next time that the client is used."""
+        self.close()
+        self._client = None
 
 
 def _usual_seconds(bundle: ModelBundle) -> float:
@@ -265,20 +284,36 @@ def _work(
     report(now)
     if not to_do:
         return
+    remaining = dict.fromkeys(to_do)
+    while remaining:
+        before = len(remaining)
+        try:
+            for task, done in _do_tasks(cluster, archive, bundle_file, list(remaining), now, report):
+                del remaining[task]
+                now.files += done.files
+                now.seconds += done.seconds
+                now.segments += done.segments
+                now.failures += done.failures
+                report(now)
+        except LostCluster:
+            if len(remaining) == before or not cluster.may_renew():
+                raise
+            cluster.renew()
+
+
+def _do_tasks(
+    cluster: _Cluster, archive: Path, bundle_file: Path, tasks: list[Task], now: ApplyProgress, report: Report
+) -> Iterator[tuple[Task, TaskReport]]:
     client = cluster.client
     report(now)
     arguments = (str(archive.absolute()), str(bundle_file.absolute()))
-    for task, done in run_bounded(client, do_task, to_do, *arguments, key=lambda task: task.name):
+    for task, done in run_bounded(client, do_task, tasks, *arguments, key=lambda task: task.name):
         if isinstance(done, Exception):
             done = _do_apart(client, task, done, archive, bundle_file)
-        now.files += done.files
-        now.seconds += done.seconds
-        now.segments += done.segments
-        now.failures += done.failures
-        report(now)
+        yield task, done
 
 
-def _do_apart(client: Client, task: Task, error: Exception, archive: Path, bundle_file: Path) -> TaskReport:
+def _do_apart(client: Client | None, task: Task, error: Exception, archive: Path, bundle_file: Path) -> TaskReport:
     """Do the stretches of a task one by one, after one of them ended the process or raised an error."""
     bundle = kept_bundle(bundle_file)
     if isinstance(error, OSError):  # the disk is full, or the archive is not reachable: no fault of a recording

@@ -87,7 +87,7 @@ def draw_into_project(
     failures: list[tuple[str, str]] = []
     segment_ids: dict[int, int] = {}
     bag_ids: set[int] = set()
-    with _open_project(folder, bundle, annotator) as project:
+    with open_project(folder, bundle, annotator) as project:
         for root in roots.values():
             project.media.allow_folder(root)
         for number, (file, places) in enumerate(sorted(by_file.items())):
@@ -189,7 +189,7 @@ def _path(file: str, roots: dict[str, Path]) -> Path:
     return roots[root] / below
 
 
-def _open_project(folder: Path, bundle: ModelBundle, annotator: str) -> Project:
+def open_project(folder: Path, bundle: ModelBundle, annotator: str) -> Project:
     """Open or create the project, with the classes of the model."""
     if not Project.is_project(folder):
         settings = replace(bundle.settings, learned_segmenter=None)
@@ -239,7 +239,7 @@ def _segment(project: Project, bag_id: int, row: dict[str, Any]) -> int:
 def _predict(project: Project, bundle: ModelBundle, bag_ids: list[int], annotator: str) -> None:
     """Store predictions of the sampled bags; in a new project by the bundle's model, which becomes its run."""
     run = project.runs.current()
-    run_id = _add_run(project, bundle, annotator) if run is None else run.id
+    run_id = add_run(project, bundle, annotator) if run is None else run.id
     run = project.runs.get(run_id)
     with project.store.read() as connection:
         bags, index = bagset.load(connection, bag_ids, class_ids=run.classes)
@@ -247,7 +247,7 @@ def _predict(project: Project, bundle: ModelBundle, bag_ids: list[int], annotato
     review_index.summarise_all(project.store)
 
 
-def _add_run(project: Project, bundle: ModelBundle, annotator: str) -> int:
+def add_run(project: Project, bundle: ModelBundle, annotator: str) -> int:
     """Add the bundle's model as a finished run."""
     made = bundle.provenance
     with project.store.write() as connection:

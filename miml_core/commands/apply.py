@@ -95,13 +95,7 @@ def _bar(args: argparse.Namespace) -> Iterator[Callable[[ApplyProgress], None]]:
             else:
                 if now.stage != shown["stage"]:
                     bar.reset(row, total=now.of_seconds, completed=round(now.done_before))
-                bar.update(row, description=_text(now), completed=now.seconds, total=now.of_seconds)
+                bar.update(row, description=now.sentence, completed=now.seconds, total=now.of_seconds)
             shown.update(dashboard=now.dashboard, stage=now.stage)
 
         yield report
-
-
-def _text(now: ApplyProgress) -> str:
-    failures = f", {len(now.failures)} failures" if now.failures else ""
-    hours = f", {now.seconds / 3600:,.1f} of {now.of_seconds / 3600:,.1f} h" if now.is_sound else ""
-    return f"{now.files:,} of {now.of_files:,} files{hours}{failures}"

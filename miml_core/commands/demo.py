@@ -3,9 +3,15 @@
   python -m miml_core demo ~/bagtag-demo                    the sound demo, with a trained model
   python -m miml_core demo ~/bagtag-demo --kind both        ~/bagtag-demo/sound and ~/bagtag-demo/picture
   python -m miml_core demo ~/bagtag-demo --no-train --json
+  python -m miml_core demo ~/bagtag-survey --survey         50 hours at 3 sites, from 60 tagged clips to activity curves
+  python -m miml_core demo ~/bagtag-survey --survey --hours 2 --days 4 --sites 2
 
 Everything is generated; nothing is downloaded. The true labels are in truth.json, which training does not use; the
 figures at the end compare the model with them.
+
+With --survey, ten days of recordings are generated in which each species has a known daily rhythm. A random sample of
+60 clips is tagged, a model is trained and applied to all recordings, a sample of its detections is checked, and the
+activity by hour of day is compared with the known rhythm. A stopped command continues when it is started again.
 """
 
 from __future__ import annotations
@@ -16,7 +22,8 @@ import time
 from pathlib import Path
 from typing import Any, cast
 
-from miml_core.commands.arguments import LARGEST_SEED, whole_number
+from miml_core.commands import demo_survey
+from miml_core.commands.arguments import LARGEST_SEED, number, whole_number
 from miml_core.commands.output import print_json
 from miml_core.demo.media import Kind
 
@@ -32,10 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="train the default model, so that there are predictions to review",
     )
+    parser.add_argument("--survey", action="store_true", help="a survey of many hours, and all steps to its activity")
+    parser.add_argument("--hours", type=number(0.01, 2000), default=50.0, help="of sound in the survey (default: 50)")
+    parser.add_argument("--days", type=whole_number(1, 60), default=10, help="of the survey (default: 10)")
+    parser.add_argument("--sites", type=whole_number(1, 6), default=3, help="of the survey (default: 3)")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.survey:
+        return demo_survey.run(args)
     kinds = ["sound", "picture"] if args.kind == "both" else [args.kind]
     made = {}
     for kind in kinds:

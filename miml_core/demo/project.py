@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from miml_core.demo.jobs import ANNOTATOR, run_job
 from miml_core.demo.media import CLASSES_FILE, COUNT, FOLDER, TAGS_FILE, Kind, make_media
 from miml_core.demo.truth import FILE_NAME, Truth
 from miml_core.demo.unfinished import is_half_made, making
 from miml_core.errors import BagtagError
 from miml_core.exchange.tags_csv import read_tags
 from miml_core.progress import Progress
-from miml_core.project import Job, Project
+from miml_core.project import Project
 
-ANNOTATOR = "demo"
 _NAMES: dict[Kind, str] = {"sound": "Demo: dawn chorus", "picture": "Demo: surfaces"}
 _TRAINING: dict[Kind, dict[str, Any]] = {"sound": {}, "picture": {"params": {"background": False}}}
 """The demo's pictures have no background: every part is one of the surfaces. Its recordings have wind and rain."""
 _FILLED = "demo_filled"
-_CANCEL_SECONDS = 10.0
 _STEPS = 1000
 _SHARES = {"media": (0, 450), "tags": (450, 500), "segment": (500, 750), "train": (750, 1000)}
 """First and last step of each stage, of `_STEPS`."""
@@ -61,9 +61,9 @@ def make_demo(
             _fill(project, folder, paths, stages)
             done = project.progress()
             if done.n_segmented < done.n_bags:
-                _run_job(project, "segment", {}, stages)
+                run_job(project, "segment", {}, partial(stages.report, "segment"))
             if train and project.runs.current() is None:
-                _run_job(project, "train", _TRAINING[kind], stages)
+                run_job(project, "train", _TRAINING[kind], partial(stages.report, "train"))
         except BaseException:
             project.close()
             raise
@@ -131,22 +131,3 @@ def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) ->
         project.edits.finish(bag_id, annotator=ANNOTATOR)
         stages.report("tags", number + 1, len(rows))
     project.set_preference(_FILLED, True)
-
-
-def _run_job(project: Project, kind: Literal["segment", "train"], params: dict[str, Any], stages: _Stages) -> None:
-    def tick(job: Job) -> None:
-        stages.report(kind, job.done, job.of)
-
-    left = next((job for job in project.jobs.list(active=True) if job.kind == kind), None)
-    if left is not None and project.jobs.wait(left.id, tick=tick).state == "done":
-        return  # started by a process that was killed; its worker continued
-    job = project.jobs.start(kind, params, annotator=ANNOTATOR)
-    try:
-        job = project.jobs.wait(job.id, tick=tick)
-    except BaseException:
-        project.jobs.cancel(job.id)
-        with suppress(BagtagError):
-            project.jobs.wait(job.id, timeout=_CANCEL_SECONDS)
-        raise
-    if job.state != "done":
-        raise BagtagError(f"The demo in {str(project.folder)!r} is not complete: {job.message}.")

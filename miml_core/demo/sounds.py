@@ -53,7 +53,7 @@ def make_soundscape(number: int, seed: int) -> Soundscape:
         loudness = float(np.exp(rng.uniform(np.log(0.035), np.log(0.25))))
         for slot in _moments(rng):
             call = SPECIES[index].sing(rng, voice)
-            call = Call(_with_echoes(rng, call.samples), call.outlines)
+            call = Call(with_echoes(rng, call.samples), call.outlines)
             start = min(round(slot * RATE), n - len(call.samples))
             sound[start : start + len(call.samples)] += loudness * rng.uniform(0.7, 1.2) * call.samples
             events.append(_event(SPECIES[index].name, call, start))
@@ -90,7 +90,7 @@ def _background(rng: np.random.Generator, n: int) -> Samples:
     return sound
 
 
-def _with_echoes(rng: np.random.Generator, samples: Samples) -> Samples:
+def with_echoes(rng: np.random.Generator, samples: Samples) -> Samples:
     """Return the call with the echoes of a forest."""
     tail = rng.standard_normal(RATE // 12) * np.exp(-np.arange(RATE // 12) / (RATE / 45))
     tail *= rng.uniform(0.02, 0.10) / np.sqrt((tail**2).sum())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from miml_core import BagSet
+from miml_core.archive import run
 from miml_core.archive.bundle import BundleClass, write_bundle
 from miml_core.instances import InstanceSettings, sound_instances
 from miml_core.models import MODELS
@@ -39,14 +42,28 @@ def make_bundle(folder: Path, settings: InstanceSettings) -> Path:
     return folder / "model.bagtag"
 
 
-def make_survey(folder: Path) -> Path:
+def make_survey(folder: Path, per_site: int = N_PER_SITE) -> Path:
     """Write recordings of 4.8 s: two sites, three days, and a file that is no recording."""
     for seed, site in enumerate(("hill", "marsh")):
-        write_recordings(folder / site, N_PER_SITE, seconds=2 * CLIP_SECONDS, seed=seed)
+        write_recordings(folder / site, per_site, seconds=2 * CLIP_SECONDS, seed=seed)
         for k, path in enumerate(sorted((folder / site).glob("*.wav"))):
             path.rename(path.with_name(f"2024050{1 + k % 3}_{k:02d}0000.wav"))
     (folder / "marsh" / "20240501_230000.wav").write_bytes(b"no sound")
     return folder
+
+
+def do_here(patch: pytest.MonkeyPatch) -> None:
+    """Do the tasks in this process, without Dask."""
+
+    class Here:
+        dashboard_link = None
+
+    def run_here(client: Any, work: Any, items: Any, *arguments: Any, key: Any) -> Any:
+        for item in items:
+            yield item, work(item, *arguments)
+
+    patch.setattr(run, "connect", lambda scheduler, workers: nullcontext(Here()))
+    patch.setattr(run, "run_bounded", run_here)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -72,3 +73,20 @@ def end_process(stretch: Any, *arguments: Any) -> Any:
     if any(one.recording.file.endswith("marsh/20240503_020000.wav") for one in stretches):
         os.kill(os.getpid(), signal.SIGKILL)
     return (do_task if hasattr(stretch, "stretches") else do_stretch)(stretch, *arguments)
+
+
+def serve_tasks(scheduler_file: str) -> None:
+    """Be a scheduler with one worker until this process is killed; its address is in the file."""
+    import asyncio
+
+    from distributed import Scheduler, Worker
+
+    async def serve() -> None:
+        async with (
+            Scheduler(host="127.0.0.1", port=0, dashboard_address="") as scheduler,
+            Worker(scheduler.address, nthreads=1, dashboard=False),
+        ):
+            Path(scheduler_file).write_text(json.dumps({"address": scheduler.address}))
+            await scheduler.finished()
+
+    asyncio.run(serve())

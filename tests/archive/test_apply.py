@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,8 @@ from miml_core.archive.reading import choose_model, open_table, summarise
 from miml_core.archive.results import results_of
 from miml_core.archive.run import ApplyOptions, ApplyProgress, apply_model
 from miml_core.errors import BagtagError
-from tests.archive.conftest import CLIP_SECONDS, N_PER_SITE, make_survey
+from tests.archive.conftest import CLIP_SECONDS, N_PER_SITE, do_here, make_survey
+from tests.conftest import ROOT
 from tests.project.sounds import RATE
 
 N_FILES = 2 * N_PER_SITE
@@ -28,17 +31,8 @@ N_FILES = 2 * N_PER_SITE
 @pytest.fixture(autouse=True, scope="module")
 def _without_cluster() -> Iterator[None]:
     """Do the tasks in this process; `test_kills.py` has those on Dask."""
-
-    class Here:
-        dashboard_link = None
-
-    def run_here(client, work, items, *arguments, key):
-        for item in items:
-            yield item, work(item, *arguments)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "connect", lambda scheduler, workers: nullcontext(Here()))
-        patch.setattr(run, "run_bounded", run_here)
+        do_here(patch)
         yield
 
 
@@ -49,6 +43,24 @@ def apply(bundle_file: Path, folder: Path, archive: Path, **options) -> ApplyPro
 def content(archive: Path) -> dict[str, bytes]:
     """The data set: paths and bytes of its files."""
     return {str(path.relative_to(archive)): path.read_bytes() for path in sorted(archive.glob("*/site=*/**/*.parquet"))}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="is about the allocator of Linux")
+def test_a_worker_of_dask_keeps_freed_memory():
+    code = (
+        "import resource, numpy as np\n"
+        "from miml_core.archive.work import prepare_process\n"
+        "def faults():\n"
+        "    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "    for _ in range(50): np.ones(2**18)\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before\n"
+        "first = faults(); prepare_process(); faults(); print(first, faults())"
+    )
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    before, after = map(int, found)
+    assert after < before / 10
 
 
 @pytest.fixture(scope="module")

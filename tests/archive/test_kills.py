@@ -10,27 +10,51 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import psutil
 import pytest
 
 pytest.importorskip("distributed", reason="needs Dask (pip install -r requirements-cluster.txt)")
 
+import dask
 from distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
 
+from miml_core.archive import cluster as dask_cluster
 from miml_core.archive import run
 from miml_core.archive.bundle import read_bundle
 from miml_core.archive.cluster import LostCluster, run_bounded
 from miml_core.archive.reading import summarise
 from miml_core.archive.run import ApplyOptions, apply_model
 from tests.archive.conftest import N_PER_SITE
-from tests.archive.dying_workers import MOMENTS, DyingWorkers, end_process
+from tests.archive.dying_workers import MOMENTS, DyingWorkers, end_process, serve_tasks
 from tests.archive.test_apply import content
 from tests.conftest import ROOT
+from tests.project import processes
 
 pytestmark = pytest.mark.slow
 
 TASK_SECONDS = 10.0
+IMPORTED = [
+    "distributed.nanny",
+    "pyarrow.parquet",
+    "soundfile",
+    "miml_core.archive.work",
+    "miml_core.features.acoustic_kernels",
+    "miml_core.instances",
+    "miml_core.models.ored_lr",
+    "miml_core.segments.acoustic_kernels",
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_workers() -> Iterator[None]:
+    """Let Dask fork its workers from a process that has imported everything: a dozen are killed and started again."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(IMPORTED)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +82,16 @@ def options(address: str) -> ApplyOptions:
     return ApplyOptions(scheduler=address, task_seconds=TASK_SECONDS)
 
 
+@contextmanager
+def connect_threads() -> Iterator[Client]:
+    """A scheduler and a worker in this process."""
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as found,
+        Client(found) as client,
+    ):
+        yield client
+
+
 def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
     until = time.monotonic() + seconds
     while not condition():
@@ -69,12 +103,9 @@ def test_killed_workers(bundle_file, survey, tmp_path, cluster, expected):
     moments = tmp_path / "moments"
     moments.mkdir()
     with Client(cluster) as client:
-        client.register_plugin(DyingWorkers(moments))
-        try:
-            done = apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
-        finally:
-            client.unregister_worker_plugin(DyingWorkers.name)
-            client.restart()
+        client.register_plugin(DyingWorkers(moments))  # harmless once all moments have come
+        done = apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
+        client.unregister_worker_plugin(DyingWorkers.name)
     assert sorted(path.name for path in moments.iterdir()) == sorted(MOMENTS)
     assert content(tmp_path / "archive") == expected and len(done.failures) == 1
 
@@ -107,30 +138,20 @@ def test_killed_command(bundle_file, survey, tmp_path, cluster, expected):
 
 def test_killed_scheduler(bundle_file, survey, tmp_path, cluster, expected):
     archive, file = tmp_path / "archive", tmp_path / "scheduler.json"
-    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--host", "127.0.0.1"]
-    scheduler = subprocess.Popen([*dask, "--no-dashboard", "--scheduler-file", str(file)], stderr=subprocess.DEVNULL)
-    worker = None
+    scheduler = processes.start(serve_tasks, str(file))
     try:
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
-        start = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--no-nanny"]
-        worker = subprocess.Popen(
-            [*start, "--nthreads", "1", "--no-dashboard", "--death-timeout", "5"],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stderr=subprocess.DEVNULL,
-        )
         address = json.loads(file.read_text())["address"]
 
         def kill_scheduler(now: run.ApplyProgress) -> None:
             if now.segments:
                 scheduler.kill()
 
-        with pytest.raises(LostCluster, match="start the command again"):
+        with pytest.raises(LostCluster, match="it continues"):
             apply_model(bundle_file, [survey], archive, options(address), kill_scheduler)
     finally:
-        for process in filter(None, (scheduler, worker)):
-            process.kill()
-            process.wait()
+        scheduler.kill()
+        scheduler.join()
     assert len(content(archive)) < len(expected)
     apply_model(bundle_file, [survey], archive, options(cluster))
     assert content(archive) == expected
@@ -162,4 +183,33 @@ def test_few_tasks_are_known_to_the_scheduler_at_a_time(cluster):
         for count, (number, result) in enumerate(run_bounded(client, abs, numbers(), key=lambda one: f"abs-{one}")):
             assert number == result
             most = max(most, len(taken) - count)
-    assert len(taken) == 200 and most <= 2 * 3 + 1
+    assert len(taken) == 200 and most <= 2 * dask_cluster.PER_WORKER + 1
+
+
+def test_without_workers_nothing_hangs_and_processes_of_this_computer_are_started_again(
+    bundle_file, survey, tmp_path, expected, monkeypatch
+):
+    monkeypatch.setattr(dask_cluster, "_ALONE_SECONDS", 0.3)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None, silence_logs=logging.CRITICAL) as empty,
+        Client(empty) as client,
+        pytest.raises(LostCluster, match="no workers any more"),
+    ):
+        next(run_bounded(client, abs, [1], key=str))
+    started = []
+
+    def connect_once_more(scheduler: str | None, workers: int | None) -> Any:
+        started.append(workers)
+        return connect_threads()
+
+    def lose_the_first(client: Any, work: Any, items: Any, *arguments: Any, key: Any) -> Any:
+        for number, found in enumerate(run_bounded(client, work, items, *arguments, key=key)):
+            yield found
+            if len(started) == 1 and number == 2:
+                raise LostCluster("lost")
+
+    monkeypatch.setattr(dask_cluster, "_ALONE_SECONDS", 60.0)
+    monkeypatch.setattr(run, "connect", connect_once_more)
+    monkeypatch.setattr(run, "run_bounded", lose_the_first)
+    apply_model(bundle_file, [survey], tmp_path / "archive", ApplyOptions(task_seconds=TASK_SECONDS))
+    assert content(tmp_path / "archive") == expected and len(started) == 2

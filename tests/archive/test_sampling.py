@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.bench_coverage import CLASSES, MEANS, RIGHT, simulate
 from miml_core.archive.sampling import (
     EDGES,
     Stratum,
@@ -16,45 +17,34 @@ from miml_core.archive.sampling import (
 )
 from miml_core.errors import BagtagError
 
-MEANS = np.array([0.1, 0.3, 0.5, 0.7, 0.85, 0.925, 0.97, 0.995])
-POPULATIONS = {
-    "calibrated": ([300, 500, 800, 1500, 2500, 4000, 8000, 20000], MEANS),
-    "overconfident": ([300, 500, 800, 1500, 2500, 4000, 8000, 20000], [0.02, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.85]),
-    "even": ([2000] * 8, np.linspace(0.1, 0.9, 8)),
-    "rare": ([20000, 8000, 4000, 2000, 800, 300, 100, 50], [0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9]),
-}
+REPEATS = 1000
+NOISE = 0.015
+"""Two standard errors of a simulated coverage near 95 %."""
 
 
-def coverage(name: str, n: int, first: int = 0, repeats: int = 4000) -> float:
-    """The share of simulated samples whose interval has the truth; strata from `first` on, all of a threshold."""
-    sizes, shares = (np.asarray(part) for part in POPULATIONS[name])
-    rng = np.random.default_rng(n + first)
-    drawn = allocate(sizes, MEANS, n)
-    right = rng.binomial(sizes, shares, (repeats, len(sizes)))
-    hits = rng.hypergeometric(right, sizes - right, drawn)
-    kept = slice(first, None)
-    truth = right[:, kept].sum(axis=1) / sizes[kept].sum()
-    _, low, high = estimate_share(sizes[kept], drawn[kept], hits[:, kept])
-    return float(((low <= truth + 1e-12) & (truth - 1e-12 <= high)).mean())
+@pytest.mark.parametrize("calibration", RIGHT)
+def test_intervals_cover_the_truth(calibration):
+    found = [
+        one
+        for class_kind in CLASSES
+        for answers in (20, 50)
+        for one in simulate(class_kind, calibration, answers, REPEATS, seed=answers)
+    ]
+    assert min(one.share for one in found) >= 0.93 - NOISE
+    counts = np.array([one.share for one in found if one.first == 0 and "common" in one.class_kind])
+    assert counts.max() <= 0.97 + NOISE and 0.94 <= counts.mean() <= 0.97
+    assert all(one.share <= 0.97 + NOISE for one in found if one.answers > 40 and "common" in one.class_kind)
+    alike = [one for one in found if one.alike > 0.5]
+    assert all(one.share > 0.95 and 0 < one.width < 0.7 for one in alike), "cautious, not empty"
 
 
-@pytest.mark.parametrize("n", [50, 100, 200])
-@pytest.mark.parametrize("name", ["overconfident", "even", "rare"])
-def test_intervals_of_counts_cover_the_truth(name, n):
-    assert 0.93 <= coverage(name, n) <= 0.975
-
-
-def test_intervals_cover_the_truth_over_all_thresholds():
-    found = [coverage(name, n, first) for name in POPULATIONS for n in (100, 200) for first in (0, 2, 4, 6)]
-    assert 0.93 <= np.mean(found) <= 0.97 and min(found) >= 0.9
-
-
-def test_intervals_of_nearly_perfect_classes_are_cautious():
-    assert coverage("calibrated", 50) >= 0.95 and 0.93 <= coverage("calibrated", 2000) <= 0.975
+def test_more_answers_make_narrower_intervals():
+    widths = [simulate("common, evenly spread", "calibrated", n, 200)[0].width for n in (20, 50, 100, 400)]
+    assert widths == sorted(widths, reverse=True) and widths[3] < 0.6 * widths[1]
 
 
 def test_estimates_have_no_bias():
-    sizes, shares = (np.asarray(part) for part in POPULATIONS["overconfident"])
+    sizes, shares = CLASSES["common, mostly sure"], RIGHT["overconfident"]
     rng = np.random.default_rng(0)
     drawn = allocate(sizes, MEANS, 100)
     right = np.round(sizes * shares).astype(int)

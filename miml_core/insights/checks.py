@@ -1,0 +1,83 @@
+"""What the checked sample of an archive says of its counts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from miml_core.archive.sampling import ClassEstimates, Estimate
+from miml_core.insights.aggregates import class_sites
+from miml_core.insights.detections import Choice, Detections
+from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
+
+if TYPE_CHECKING:
+    from miml_core.project import Project
+
+
+@dataclass(frozen=True)
+class CheckedCount:
+    """The count of a class beside what its sample says.
+
+    Attributes
+    ----------
+    class_name : str
+    counted : int
+        Detections at the chosen threshold.
+    answered, drawn : int
+        Detections of the sample.
+    threshold : float or None
+        The highest threshold of the sample that is not above the chosen one; precision is that from there on. None if
+        the sample has no detections of the class that far down.
+    precision : Estimate
+        Share of detections from `threshold` on that are right; NaN without answers.
+    right : Estimate
+        Of the detections from `threshold` on, how many are right.
+    of_class : Estimate
+        Of all detections of whatever class and probability, how many are really of the class.
+    """
+
+    class_name: str
+    counted: int
+    answered: int
+    drawn: int
+    threshold: float | None
+    precision: Estimate
+    right: Estimate
+    of_class: Estimate
+
+
+def sample_of(project: Project, source: Detections) -> list[ClassEstimates] | None:
+    """Return what a project's answers say of an archive; None if it has no sample of that archive and model."""
+    from miml_core.archive.sample_project import read_estimates
+
+    record = project.get_preference(ARCHIVE_SAMPLE)
+    if not isinstance(record, dict) or source.archive is None or record.get("model") != source.model_id:
+        return None
+    if os.path.realpath(str(record.get("archive"))) != os.path.realpath(source.archive):
+        return None
+    return read_estimates(project)
+
+
+def checked_counts(source: Detections, estimates: list[ClassEstimates], threshold: float) -> list[CheckedCount]:
+    """Return counts at a threshold, over the whole archive, beside the estimates; the most frequent class first."""
+    counts = class_sites(source, Choice(threshold=threshold)).counts.sum(axis=1)
+    nothing = Estimate(float("nan"), float("nan"), float("nan"))
+    found = []
+    for one in estimates:
+        below = [(low, n, share) for low, n, share in one.thresholds if low <= threshold]
+        low, n, precision = max(below, key=lambda each: each[0]) if below else (None, 0, nothing)
+        label = source.classes.index(one.class_name) if one.class_name in source.classes else None
+        found.append(
+            CheckedCount(
+                class_name=one.class_name,
+                counted=0 if label is None else int(counts[label]),
+                answered=one.answered,
+                drawn=one.drawn,
+                threshold=low,
+                precision=precision,
+                right=precision.times(n),
+                of_class=one.of_class,
+            )
+        )
+    return sorted(found, key=lambda each: -each.counted)

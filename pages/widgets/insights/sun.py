@@ -1,0 +1,101 @@
+"""Where the recorders were and which clock they had, for the lines of sunrise and sunset."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.insights import Detections
+from miml_core.insights.sun import clock_offset, offset_text, recorded_place
+from miml_core.media.recording_place import Place
+from miml_core.project import Project
+from pages.widgets.errors import attempt
+from pages.widgets.insights.plots import Sun
+from pages.widgets.insights.source import preferences, remember
+from pages.widgets.text import plain
+
+_OFFSETS = [*range(-12 * 60, 14 * 60 + 1, 60)]
+_PLACE, _CLOCK = "insights.place", "insights.clock"
+
+
+def choose_sun(project: Project, source: Detections) -> Sun | None:
+    """Draw the fields; return place and clock if both are known."""
+    place, stated = _place(project, source), clock_offset(source)
+    clock = stated if stated is not None else _remembered_clock(project)
+    with st.popover("Sunrise and sunset", icon=":material/wb_twilight:", key="insights-sun", type="tertiary"):
+        shown = "" if place is None else f"{place.latitude:.7g}, {place.longitude:.7g}"
+        st.text_input(
+            "Latitude, longitude",
+            shown,
+            key=f"{_PLACE}.{source.archive is None}",
+            placeholder="43.61, 3.88",
+            help="In degrees, north and east positive.",
+            on_change=attempt,
+            args=(_take_place, project, source),
+        )
+        if stated is not None:
+            st.caption(f"The recordings state their clock: {offset_text(stated)}.")
+        else:
+            why = "differ in" if len(source.clocks) > 1 else "do not state"
+            st.selectbox(
+                "Clock of the recorders",
+                [None, *_OFFSETS],
+                index=0 if clock is None else 1 + _OFFSETS.index(clock),
+                format_func=lambda offset: "not known" if offset is None else offset_text(offset),
+                key=_CLOCK,
+                help=f"The recordings {why} how far their clocks were ahead of UTC.",
+                on_change=attempt,
+                args=(_take_clock, project),
+            )
+        if place is None or clock is None:
+            st.caption("The lines are drawn when place and clock are known.")
+    return None if place is None or clock is None else Sun(place, clock)
+
+
+def sun_text(sun: Sun | None) -> str:
+    """Return a sentence about the lines."""
+    if sun is None:
+        return ""
+    return f"Sunrise and sunset are those of {plain(str(sun.place))}, by a clock at {offset_text(sun.utc_offset)}."
+
+
+def _place(project: Project, source: Detections) -> Place | None:
+    """Return the place of a source: what was entered, else what the recordings state, else the project's."""
+    entered = preferences(project).get("place")
+    if source.archive is not None and isinstance(entered, str):
+        with suppress(BagtagError):
+            return Place.parse(entered)
+    if source.archive is None and project.place is not None:
+        return project.place
+    return _recorded_place(source, project)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _kept_place(_source: Detections, _project: Project, key: tuple[str, str, int]) -> Place | None:
+    return recorded_place(_source, _project)
+
+
+def _recorded_place(source: Detections, project: Project) -> Place | None:
+    """Return what the recordings state; a header is read, so the answer is kept."""
+    where = str(project.folder if source.archive is None else source.archive)
+    return _kept_place(source, project, (where, str(project.place), source.n_files))
+
+
+def _take_place(project: Project, source: Detections) -> None:
+    text = st.session_state[f"{_PLACE}.{source.archive is None}"].strip()
+    place = Place.parse(text) if text else None
+    if source.archive is None:
+        project.set_place(place)
+    else:
+        remember(project, place=text)
+
+
+def _remembered_clock(project: Project) -> int | None:
+    stored = preferences(project).get("clock")
+    return stored if isinstance(stored, int) and stored in _OFFSETS else None
+
+
+def _take_clock(project: Project) -> None:
+    remember(project, clock=st.session_state[_CLOCK])

@@ -1,0 +1,152 @@
+"""Choose the folders of a survey and where the results go, and start the job."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import streamlit as st
+
+from miml_core import BagtagError
+from miml_core.exchange.names import is_safe_name
+from miml_core.project import Project
+from pages.widgets.errors import action_button, attempt
+from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
+from pages.widgets.folders.paths import allowed_roots, inside
+from pages.widgets.survey.apply_progress import active_job
+from pages.widgets.survey.archives import archives_of
+from pages.widgets.text import plain
+
+_FOLDERS = "survey.folders"
+_FOLDER = "survey.folder"
+_ARCHIVE = "survey.archive"
+_PARENT = "survey.parent"
+_NAME = "survey.name"
+_NEW = ""
+"""The choice of a new archive."""
+
+
+def apply_form(project: Project, *, disabled: bool) -> None:
+    """Draw the form."""
+    what = "pictures" if project.kind == "picture" else "recordings"
+    _folders(project, what)
+    _archive(project)
+    _options(project)
+    chosen = _chosen_folders()
+    if not chosen:
+        st.caption(f"Add a folder of {what} first.")
+    action_button(
+        "Apply the model",
+        _start,
+        project,
+        key="survey.start",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=disabled or not chosen,
+    )
+
+
+def _folders(project: Project, what: str) -> None:
+    """Draw the chosen folders, each with a way to leave it out, and the chooser of another one."""
+    for number, folder in enumerate(_chosen_folders()):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"survey-folder-{number}"):
+            st.markdown(f":material/folder: {plain(folder)}", width="stretch")
+            st.button(
+                "Remove",
+                key=f"survey.remove.{number}",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=_remove,
+                args=(folder,),
+            )
+    folder_chooser(f"Folder of {what}", key=_FOLDER, project_folder=project.folder)
+    st.button("Add this folder", key="survey.add", icon=":material/add:", on_click=attempt, args=(_add, project))
+
+
+def _archive(project: Project) -> None:
+    """Draw the choice of an archive: one that exists, which continues, or a new one."""
+    known = [str(one) for one in archives_of(project)]
+    if known:
+        st.selectbox(
+            "Results",
+            [*known, _NEW],
+            key=_ARCHIVE,
+            format_func=lambda one: one or "A new archive",
+            help="What an archive has already is not computed again.",
+        )
+    if not known or st.session_state.get(_ARCHIVE) == _NEW:
+        folder_chooser("Results below", key=_PARENT, start=project.folder.parent, project_folder=project.folder)
+        st.session_state.setdefault(_NAME, _free_name(project))
+        st.text_input("Name of the archive's folder", key=_NAME)
+
+
+def _options(project: Project) -> None:
+    with st.expander("Options", icon=":material/tune:", key="survey-options"):
+        st.number_input(
+            "Processes",
+            1,
+            256,
+            os.cpu_count() or 1,
+            key="survey.workers",
+            help="One per core is fastest; fewer leave the computer to you.",
+        )
+        st.text_input(
+            "Site in the path (regular expression)",
+            key="survey.site",
+            placeholder="(?P<site>S\\d+)_",
+            help="By default the site is the first folder below the chosen one.",
+        )
+        st.toggle(
+            "Remove results of files that are gone",
+            key="survey.remove_missing",
+            help="Otherwise missing files are a reason to stop: a drive may not be connected.",
+        )
+
+
+def _start(project: Project) -> None:
+    """Start the job with what the form holds now: the click may overtake the run that would draw it."""
+    folders = [str(inside(one, allowed_roots(project.folder))) for one in _chosen_folders()]
+    if not folders:
+        raise BagtagError("No folder is chosen: add one first.")
+    if active_job(project) is not None:
+        raise BagtagError("A model is being applied already; wait until it has ended, or stop it.")
+    current = project.runs.current()
+    params = {
+        "folders": folders,
+        "archive": str(_chosen_archive(project)),
+        "run": None if current is None else current.id,
+        "workers": int(st.session_state.get("survey.workers") or os.cpu_count() or 1),
+        "site_pattern": st.session_state.get("survey.site", "").strip() or None,
+        "remove_missing": bool(st.session_state.get("survey.remove_missing", False)),
+    }
+    project.jobs.start("apply", params)
+
+
+def _chosen_archive(project: Project) -> Path:
+    known = {str(one): one for one in archives_of(project)}
+    chosen = st.session_state.get(_ARCHIVE, _NEW)
+    if chosen in known:
+        return known[chosen]
+    name = (st.session_state.get(_NAME) or "").strip()
+    if not is_safe_name(name):
+        raise BagtagError(f"{name!r} is not a name for a folder; choose another one.")
+    return inside(chosen_folder(_PARENT, project.folder) / name, allowed_roots(project.folder))
+
+
+def _free_name(project: Project) -> str:
+    taken = {one.name for one in archives_of(project)}
+    names = ["archive", *(f"archive-{number}" for number in range(2, 1000))]
+    return next(name for name in names if name not in taken and not (project.folder.parent / name).exists())
+
+
+def _chosen_folders() -> list[str]:
+    return list(st.session_state.get(_FOLDERS, []))
+
+
+def _add(project: Project) -> None:
+    folder = str(chosen_folder(_FOLDER, project.folder))
+    st.session_state[_FOLDERS] = list(dict.fromkeys([*_chosen_folders(), folder]))
+
+
+def _remove(folder: str) -> None:
+    st.session_state[_FOLDERS] = [one for one in _chosen_folders() if one != folder]

@@ -1,0 +1,125 @@
+"""The archive that the model is being applied into, or was last: progress, failures, stopping and continuing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from miml_core.archive.reading import read_failures
+from miml_core.project import Job, Project
+from miml_core.project.jobs.archive_targets import is_archive
+from pages.widgets.errors import attempt, show_errors
+from pages.widgets.guidance import empty_state
+from pages.widgets.text import count, percent, plain, thousands, time_left, when
+
+_SECONDS = 1.0
+_MOST_FAILURES = 1000
+_ENDED = {
+    "done": ":material/check_circle: Done",
+    "cancelled": ":material/stop_circle: Stopped. What is finished is kept",
+    "failed": ":material/warning: Failed",
+    "dead": ":material/warning: Its process is gone. What is finished is kept",
+}
+
+
+def active_job(project: Project) -> Job | None:
+    """Return the job that applies a model now, or waits to."""
+    return next((job for job in project.jobs.list(active=True) if job.kind == "apply"), None)
+
+
+@st.fragment(run_every=_SECONDS)
+@show_errors()
+def latest_archive(project: Project) -> None:
+    """Show the latest job, and keep it up to date."""
+    job = next((job for job in project.jobs.list(limit=200) if job.kind == "apply" and job.state != "stopped"), None)
+    if job is None:
+        empty_state(
+            "No archive yet",
+            "Here you will see files, hours, failures and the time left. You may close this tab meanwhile.",
+            icon="database",
+        )
+        return
+    st.markdown(f":material/database: {plain(str(job.params.get('archive', '')))}")
+    if job.active:
+        _working(project, job)
+    else:
+        _ended(project, job)
+    _figures(project, job)
+    if not job.active:
+        _failures(job)
+
+
+def _working(project: Project, job: Job) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="survey-working"):
+        st.progress(job.share, text=plain(_sentence(job)))
+        st.button(
+            "Stop",
+            key="survey.stop",
+            icon=":material/stop_circle:",
+            disabled=job.cancelling,
+            help="What is finished is kept.",
+            on_click=attempt,
+            args=(project.jobs.cancel, job.id),
+        )
+    dashboard = str(job.info.get("dashboard") or "")
+    st.caption(f"Dask's dashboard: {plain(dashboard)}" if dashboard else "Starting Dask …")
+
+
+def _sentence(job: Job) -> str:
+    if job.cancelling:
+        return "Stopping …"
+    if job.state == "queued":
+        return "Queued"
+    if job.info.get("stage") != "applying":
+        return job.message
+    return " · ".join(part for part in (percent(job.share), time_left(job.seconds_left)) if part)
+
+
+def _ended(project: Project, job: Job) -> None:
+    reason = f": {plain(job.message)}" if job.state == "failed" else ""
+    with st.container(horizontal=True, vertical_alignment="center", key="survey-ended"):
+        st.markdown(f"{_ENDED.get(job.state, plain(job.state))}{reason}, {when(job.finished_at)}.", width="stretch")
+        if job.state != "done":
+            st.button(
+                "Continue",
+                key="survey.continue",
+                icon=":material/play_arrow:",
+                type="primary",
+                on_click=attempt,
+                args=(project.jobs.restart, job.id),
+            )
+
+
+def _figures(project: Project, job: Job) -> None:
+    now: dict[str, Any] = {**job.info, **job.result}
+    if "files" not in now:
+        return
+    with st.container(horizontal=True, gap="medium", key="survey-figures"):
+        st.metric("Files", f"{thousands(int(now['files']))} of {thousands(int(now['of_files']))}", width="content")
+        if project.kind == "sound":
+            st.metric("Hours", f"{now['hours']:,.2f} of {now['of_hours']:,.2f}", width="content")
+        st.metric("New segments", thousands(int(now["segments"])), width="content")
+        st.metric("Failures", thousands(int(now["failed"])), width="content")
+
+
+def _failures(job: Job) -> None:
+    """List the files of the archive that could not be processed, those of earlier jobs included."""
+    archive, model = Path(str(job.params.get("archive", ""))), job.params.get("model")
+    if not isinstance(model, str) or not is_archive(archive):
+        return
+    rows = _read_failures(archive, model, job.id)
+    if not rows:
+        return
+    with st.expander(f"{count(len(rows), 'file')} could not be processed", key="survey-failures"):
+        table = [{"File": file, "Reason": reason} for file, reason in rows[:_MOST_FAILURES]]
+        st.dataframe(table, hide_index=True, height="content" if len(table) < 8 else 300)
+        if len(rows) > _MOST_FAILURES:
+            st.caption(f"The first {_MOST_FAILURES} of them; the table failures of the archive has all.")
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _read_failures(archive: Path, model: str, job_id: int) -> list[tuple[str, str]]:
+    """Read them once per job."""
+    return read_failures(archive, model)

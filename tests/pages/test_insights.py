@@ -1,0 +1,179 @@
+"""The Insights page: sources, filters, empty states, the list of a cell, what is remembered."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from sqlalchemy import text
+from streamlit.testing.v1 import AppTest
+
+from miml_core.insights import activity, open_source
+from miml_core.project import Project
+from miml_core.project.media import access
+from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
+from pages.widgets.insights import plots
+from pages.widgets.wall.selections import find_selection
+from tests.insights.generated_archive import CLASSES, MODEL, SITES, make_archive
+from tests.pages.conftest import press, texts
+
+
+@pytest.fixture
+def timed(project: Project) -> Project:
+    """The project with times of its recorder."""
+    with project.store.write() as connection:
+        connection.execute(text("UPDATE media SET recorded_from = 'file name'"))
+        connection.execute(text("UPDATE bags SET recorded_at = '2024-05-0' || id || 'T04:10:00+02:00'"))
+    return project
+
+
+@pytest.fixture
+def archive(home: Path) -> Path:
+    make_archive(home / "archive")
+    return home / "archive"
+
+
+def use(project: Project, archive: Path) -> None:
+    project.set_preference("insights", {"source": "archive", "archive": str(archive)})
+
+
+def charts(app: AppTest) -> list[dict]:
+    return [json.loads(one.proto.spec) for one in app.get("plotly_chart")]
+
+
+def test_without_predictions_the_page_says_what_to_do(home, no_workers, show):
+    with Project.create(home / "empty") as empty:
+        assert "There is nothing to count yet" in texts(show(empty, "insights"))
+
+
+def test_without_times_other_plots_can_be_shown(project, show):
+    app = show(project, "insights")
+    assert "No recording has a time" in texts(app)
+    assert "4 recordings of 4 without a time" in texts(app)
+    app.session_state["insights.plot"] = "classes"
+    assert len(charts(app.run())) == 1 and not app.exception
+    for plot in ("together", "probability", "per_clip"):
+        app.session_state["insights.plot"] = plot
+        app.run()
+        assert not app.exception and not app.error, plot
+
+
+def test_activity_of_a_project(timed, show):
+    app = show(timed, "insights")
+    heat, _rhythm = charts(app)
+    assert "detections, 0.0 hours recorded" in texts(app)
+    assert {trace["type"] for trace in heat["data"]} == {"heatmap", "scatter"}
+    assert "clocks: UTC+2." in texts(app)
+    assert any(trace.get("name") == "no recording" for trace in heat["data"])
+    (field,) = [one for one in app.text_input if one.label == "Latitude, longitude"]
+    heat, _ = charts(field.set_value("43.6, 3.9").run())
+    assert {"sunrise", "sunset"} <= {trace.get("name") for trace in heat["data"]}
+    assert timed.place is not None and "Sunrise and sunset are those of 43" in texts(app)
+
+
+@pytest.mark.parametrize("plot", ["sites", "classes", "accumulation", "together", "probability", "per_clip"])
+def test_an_archive_of_strange_names(project, archive, show, plot):
+    use(project, archive)
+    app = show(project, "insights", insights__plot=plot, insights__threshold=0.2)
+    assert not app.error and len(charts(app)) == 1
+    (chart,) = charts(app)
+    shown = json.dumps([chart["layout"], [[one.get("hovertext"), one.get("name")] for one in chart["data"]]])
+    assert "<b>owl" not in shown
+    if plot == "classes":
+        assert "&lt;b&gt;owl&lt;/b&gt;" in shown and SITES[0] in shown
+    assert "clocks, which differ" in texts(app) and "without a time" in texts(app)
+
+
+def test_class_and_sites_are_chosen(project, archive, show):
+    use(project, archive)
+    app = show(project, "insights", insights__threshold=0.0)
+    (box,) = [one for one in app.selectbox if one.label == "Class"]
+    app = box.set_value(CLASSES[1]).run()
+    (sites,) = [one for one in app.multiselect if one.label == "Sites"]
+    app = sites.set_value([SITES[1]]).run()
+    assert not app.exception and not app.error and len(charts(app)) == 2
+
+
+def test_an_archive_elsewhere_or_empty(project, archive, show, tmp_path):
+    use(project, tmp_path)  # outside of all roots: a project of somebody else may name any folder
+    assert "Choose the folder that" in texts(show(project, "insights"))
+    empty = archive.parent / "none"
+    (empty / "models").mkdir(parents=True)
+    (empty / "models" / f"{MODEL}.bagtag").write_bytes(b"")
+    use(project, empty)
+    assert "The archive is empty" in texts(show(project, "insights"))
+
+
+def test_the_archive_that_was_chosen_is_remembered(project, archive, show):
+    app = show(project, "insights", insights__source="archive", insights__folder=str(archive.parent))
+    app = press(app, "Use this archive")
+    assert project.get_preference("insights") is None, "a folder that is no archive is refused"
+    app.session_state["insights.folder"] = str(archive)
+    press(app, "Use this archive")
+    assert project.get_preference("insights")["archive"] == str(archive)
+    assert "hours recorded" in texts(show(project, "insights"))
+
+
+def test_a_cell_of_a_project_opens_on_the_wall(timed, show, monkeypatch):
+    monkeypatch.setattr(plots, "_show", lambda name, *_: ["2024-05-01", 4] if name == "activity" else None)
+    app = show(timed, "insights", insights__threshold=0.0)
+    assert "2024\\-05\\-01, 04\\:00 to 05\\:00" in texts(app)
+    press(app, "Show on the wall")
+    request = app.session_state["wall.request"]
+    selection = find_selection(timed, request.query["selection"])
+    assert set(selection.segment_ids) <= {one.id for one in timed.segments.list(1)} and selection.segment_ids
+
+
+def test_recordings_of_an_archive_are_heard_only_from_chosen_folders(project, archive, show, monkeypatch):
+    use(project, archive)
+    found = activity(open_source(archive=archive), None, 0.0)
+    day, hour = np.argwhere(found.counts)[0]
+    listed: list[tuple] = []
+
+    def choose_first(rows: list[tuple], columns: tuple[str, ...]) -> int:
+        listed[:] = rows
+        return 0
+
+    monkeypatch.setattr("pages.widgets.insights.listing._table", choose_first)
+    monkeypatch.setattr(plots, "_show", lambda name, *_: [str(found.dates[day]), hour] if name == "activity" else None)
+    app = show(project, "insights", insights__threshold=0.0)
+    assert "is not on this computer" in texts(app) and not app.get("audio")
+    recording = archive.parent / "disk" / listed[0][4]
+    recording.parent.mkdir(parents=True)
+    soundfile.write(recording, np.zeros(200 * 8000), 8000, subtype="PCM_U8")
+    access.allow_folder(archive, archive.parent / "disk" / "survey")
+    app = show(project, "insights", insights__threshold=0.0)
+    assert not app.error and len(app.get("audio")) == 1
+
+
+def test_counts_beside_the_checked_sample(project, archive, show):
+    use(project, archive)
+    assert "Draw a sample of the archive" in texts(show(project, "insights"))
+    ids = [one.id for one in project.segments.list(1)][:3]
+    record = {"archive": str(archive), "model": MODEL, "seed": 0, "strata": [["wren", 0.4, 50, 3]], "segments": ids}
+    project.set_preference(ARCHIVE_SAMPLE, {**record, "stratum_of": [0, 0, 0]})
+    app = show(project, "insights", insights__threshold=0.5)
+    (table,) = [one for one in app.dataframe if "precision" in one.value.columns]
+    assert table.value["class"].tolist() == ["wren"] and table.value["precision"].tolist() == ["no answers"]
+
+
+def test_a_large_archive_is_read_beside_the_page(project, archive, show, monkeypatch):
+    monkeypatch.setattr("pages.widgets.insights.source._READ_AT_ONCE", 0)
+    go_on = threading.Event()
+
+    def slowly(**given):
+        go_on.wait(30)
+        return open_source(**given)
+
+    monkeypatch.setattr("pages.widgets.insights.source.open_source", slowly)
+    use(project, archive)
+    app = show(project, "insights")
+    assert [one.label for one in app.button if one.key == "insights.stop"] == ["Stop"] and not charts(app)
+    go_on.set()
+    (thread,) = [one for one in threading.enumerate() if one.name == "read archive"]
+    thread.join(30)
+    assert len(charts(press(app.run(), "Show the archive") if not charts(app.run()) else app)) == 2

@@ -1,0 +1,154 @@
+"""The Survey page: before there is a model, the form and its job, progress and failures, a sample and its results."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from miml_core import installation
+from miml_core.archive.bundle import read_bundle
+from miml_core.archive.cluster import NOT_INSTALLED
+from miml_core.archive.estimate_tables import counts_csv, precision_csv
+from miml_core.archive.run import ApplyOptions, apply_model
+from miml_core.archive.sample_project import add_run, draw_into_project, open_project, read_estimates
+from miml_core.bags import BACKGROUND
+from miml_core.project import Project
+from miml_core.project.db.schema import jobs
+from tests.archive.conftest import make_bundle, make_survey
+from tests.pages.conftest import press, texts
+from tests.project.sounds import RATE
+
+PER_CLASS = 3
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from miml_core.instances import InstanceSettings
+
+    return make_bundle(tmp_path_factory.mktemp("bundle"), InstanceSettings.for_rate(RATE))
+
+
+@pytest.fixture
+def project(home: Path, bundle: Path, no_workers: None) -> Iterator[Project]:
+    """A project with a trained run, beside the recordings of a survey."""
+    make_survey(home / "survey", per_site=2)
+    with open_project(home / "marsh", read_bundle(bundle), "Ann") as project:
+        add_run(project, read_bundle(bundle), "Ann")
+        yield project
+
+
+@pytest.fixture
+def archive(project: Project, bundle: Path) -> Path:
+    """The results of the model, as a job would have stored them."""
+    folder = project.folder.parent / "archive"
+    apply_model(bundle, [project.folder.parent / "survey"], folder, ApplyOptions(in_process=True))
+    installation.allow_folder(project.folder, folder, "archive")
+    return folder
+
+
+def set_job(project: Project, job_id: int, **values: Any) -> None:
+    """Let a job be as far as its worker would have brought it."""
+    with project.store.write() as connection:
+        connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
+
+
+def test_without_a_model_or_without_dask_the_page_says_what_to_do(home, no_workers, project, show, monkeypatch):
+    with Project.create(home / "empty") as empty:
+        assert "There is no model to apply yet" in texts(show(empty, "survey"))
+    monkeypatch.setattr("miml_core.archive.cluster.find_spec", lambda name: None)
+    text = texts(show(project, "survey"))
+    assert "needs Dask" in text and "pip install 'bagtag[cluster]'" in text and "pip install" in NOT_INSTALLED
+
+
+def test_the_form_starts_the_job_in_the_folders_that_were_chosen(project, home, show):
+    app = show(project, "survey")
+    start = app.button(key="survey.start")
+    assert start.disabled and "Add a folder of recordings first" in texts(app)
+    app.text_input(key="survey.folder").set_value("/etc").run()
+    assert "is outside of the folders that Bagtag may use" in texts(app)
+    app.button(key="survey.add").click().run()
+    assert app.button(key="survey.start").disabled
+    app.text_input(key="survey.folder").set_value(str(home / "survey")).run()
+    app.button(key="survey.add").click().run()
+    app.text_input(key="survey.name").set_value("../elsewhere").run()
+    press(app, "Apply the model")
+    assert "is not a name for a folder" in texts(app) and project.jobs.list() == []
+    app.text_input(key="survey.name").set_value("results").run()
+    app.number_input(key="survey.workers").set_value(1).run()
+    press(app, "Apply the model")
+    (job,) = project.jobs.list()
+    assert job.kind == "apply" and job.params["folders"] == [str(home / "survey")]
+    assert job.params["archive"] == str(home / "results") and job.params["workers"] == 1
+    assert job.params["run"] == project.runs.current().id
+    press(app, "Apply the model")
+    assert "is being applied already" in texts(app) and len(project.jobs.list()) == 1
+    app.button(key="survey.stop").click().run()
+    assert project.jobs.get(job.id).state == "cancelled"
+    assert "What is finished is kept" in texts(app)
+    press(app, "Continue")
+    assert [one.kind for one in project.jobs.list(active=True)] == ["apply"]
+
+
+def test_progress_failures_and_the_way_to_the_sample(project, archive, home, show):
+    job = project.jobs.start("apply", {"folders": [str(home / "survey")], "archive": str(archive)})
+    now = {"files": 5, "of_files": 5, "hours": 0.004, "of_hours": 0.004, "segments": 70, "failed": 1, "stage": "done"}
+    model = next((archive / "models").iterdir()).stem
+    params = {**job.params, "model": model}
+    installation.record_job(project.folder, job.id, "apply", params)
+    set_job(project, job.id, params=json.dumps(params), message="3 of 5 files", done=10, total=19, state="queued")
+    app = show(project, "survey")
+    assert not app.button(key="survey.stop").disabled and not app.metric
+    ended = {"message": "5 of 5 files", "finished_at": 1.0, "result": json.dumps(now)}
+    set_job(project, job.id, state="done", **ended)
+    app = show(project, "survey")
+    assert {"5 of 5", "0.00 of 0.00", "70", "1"} == {one.value for one in app.metric}
+    (failures,) = [one for one in app.dataframe if "Reason" in one.value.columns]
+    assert failures.value["File"].tolist() == ["survey/marsh/20240501_230000.wav"]
+    app.number_input(key="survey.per_class").set_value(PER_CLASS).run()
+    press(app, "Draw a sample")
+    (sample,) = [one for one in project.jobs.list() if one.kind == "sample"]
+    assert sample.params["per_class"] == PER_CLASS and sample.params["project"] is None
+    assert sample.params["model"] == model
+    result = json.dumps({"project": str(project.folder)})
+    set_job(project, sample.id, state="done", message="9 detections", result=result)
+    app = show(project, "survey")
+    assert "9 detections" in texts(app) and app.button(key="survey.review").label == "Open in Review"
+
+
+def test_answers_are_shown_as_precision_and_counts(project, archive, show):
+    draw_into_project(archive, project.folder, PER_CLASS, seed=1, annotator="Ann")
+    wren = project.classes.list()[0]
+    project.edits.change_class(wren.id, name="=1+<b>Wren</b>")
+    assert "Check some detections" in texts(show(project, "survey"))
+    items = project.review.queue("archive", limit=1000)
+    for number, item in enumerate(items[:-1]):
+        if number == 0:
+            project.edits.set_label([item.segment_id], BACKGROUND)
+        else:
+            project.edits.accept([item.segment_id])
+    app = show(project, "survey")
+    assert "not checked yet count as if" in texts(app)
+    counts, thresholds = (one.value for one in app.dataframe)
+    assert set(counts["Checked"]) >= {"3 of 3", "2 of 3"} and " to " in counts["Right"][0]
+    assert thresholds.columns.tolist() == ["Threshold", "Detections", "Precision"]
+    press(app, "Open in Review")
+    assert app.session_state["review.order"] == "archive"
+    found = read_estimates(project)
+    lines = list(csv.DictReader(io.StringIO(counts_csv(found, 0.9))))
+    assert [int(line["answered"]) for line in lines] == [one.answered for one in found]
+    assert float(lines[0]["right_low"]) <= float(lines[0]["right"]) <= float(lines[0]["right_high"])
+    lines = list(csv.DictReader(io.StringIO(precision_csv(found))))
+    assert len(lines) == sum(len(one.thresholds) for one in found) and lines[0]["class"] == found[0].class_name
+
+
+def test_an_archive_without_models_is_named(project, archive, show):
+    for path in (archive / "models").iterdir():
+        path.unlink()
+    assert "has no results of a model" in texts(show(project, "survey")).replace("\\", "")
