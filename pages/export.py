@@ -1,16 +1,26 @@
-"""Export: the labels as files for Raven, Audacity, spreadsheets and others."""
+"""Export: the labels as files for Raven, Audacity, spreadsheets and others, or the whole project as one file."""
 
 import streamlit as st
 
+from miml_core.project import Project
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
-from pages.widgets.export_form import choose_export, export_button, export_folder, export_preview, exports_list
+from pages.widgets.export_form import (
+    FOLDER,
+    choose_export,
+    export_button,
+    export_folder,
+    export_preview,
+    exports_list,
+)
 from pages.widgets.guidance import empty_state, hint
+from pages.widgets.pack_form import choose_packing, pack_button
 
-project = the_project()
+WHAT = {"labels": "Labels", "project": "The whole project"}
 
-with show_errors():
-    hint(project, "export", "Everything you confirmed leaves with your name on it; predictions with their probability.")
+
+def export_labels(project: Project) -> None:
+    """Segments with their labels, in the formats of other programs."""
     form, rows = st.columns([2, 3], gap="large")
     with form, show_errors():
         choice = choose_export(project)
@@ -29,3 +39,34 @@ with show_errors():
         export_button(project, disabled=not (some and folder))
     with rows, show_errors():
         exports_list(project)
+
+
+def pack_project(project: Project) -> None:
+    """Everything, to be opened elsewhere."""
+    form, made = st.columns([2, 3], gap="large")
+    with form, show_errors():
+        choose_packing(project)
+        folder = export_folder(project)
+        pack_button(project, disabled=folder is None, folder_key=FOLDER)
+    with made, show_errors():
+        exports_list(project)
+
+
+project = the_project()
+
+with show_errors():
+    hint(project, "export", "Everything you confirmed leaves with your name on it; predictions with their probability.")
+    what = st.segmented_control(
+        "Export",
+        list(WHAT),
+        default="labels",
+        required=True,
+        format_func=WHAT.__getitem__,
+        key="export.which",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    if what == "project":
+        pack_project(project)
+    else:
+        export_labels(project)

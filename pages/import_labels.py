@@ -1,17 +1,21 @@
-"""Import labels that were made in other programs: choose files, look at what will happen, then one edit."""
+"""Import what others did: labels of other programs, or another annotator's copy; look at it first, then one edit."""
 
 import streamlit as st
 
+from miml_core.project import Project
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
 from pages.widgets.import_form import choose_columns, choose_labels, choose_options, import_button, undo_button
 from pages.widgets.import_preview import class_table, file_table, preview, problem_tables, summary
+from pages.widgets.merge_form import choose_copy, merge_button
+from pages.widgets.merge_preview import agreement_tables, conflict_list, merge_summary, merges_list
 
-project = the_project()
+SOURCES = {"labels": "Labels of other programs", "copy": "Another annotator’s copy"}
 
-with show_errors():
-    hint(project, "import", "Labels of Raven, BirdNET, whombat, Label Studio and others find their recordings by name.")
+
+def import_labels(project: Project) -> None:
+    """Labels of Raven, BirdNET, whombat, Label Studio and others."""
     form, shown = st.columns([2, 3], gap="large")
     with form, show_errors():
         table = choose_labels(project)
@@ -24,19 +28,63 @@ with show_errors():
                 "Drop selection tables, result files, JSON or XML of other programs, or a zip archive of many.",
                 icon="upload_file",
             )
+        return
+    with form, show_errors():
+        choose_columns()
+    with shown, show_errors():
+        places = [st.container() for _ in range(4)]
+        with places[1]:
+            classes = class_table(project, table)
+        plan = preview(project, table, options, classes)
+        with places[0]:
+            summary(plan)
+        with places[2]:
+            problem_tables(plan)
+        with places[3]:
+            file_table(plan)
+    with form, show_errors():
+        import_button(project, plan)
+
+
+def merge_copy(project: Project) -> None:
+    """The work of another annotator on a copy of this project."""
+    form, shown = st.columns([2, 3], gap="large")
+    plan = None
+    with form, show_errors():
+        plan = choose_copy(project)
+    with shown, show_errors():
+        if plan is not None:
+            merge_summary(plan)
+            agreement_tables(plan.agreement())
+        elif not project.review.merges():
+            empty_state(
+                "No copy chosen yet",
+                "Pack this project on the Export page and give it to another annotator, then choose the file you get.",
+                icon="group",
+            )
+    if plan is not None:
+        with form, show_errors():
+            merge_button(project, plan)
+    with shown, show_errors():
+        conflict_list(project)
+        merges_list(project)
+
+
+project = the_project()
+
+with show_errors():
+    hint(project, "import", "Labels of Raven, BirdNET, whombat, Label Studio and others find their recordings by name.")
+    source = st.segmented_control(
+        "Import",
+        list(SOURCES),
+        default="labels",
+        required=True,
+        format_func=SOURCES.__getitem__,
+        key="import.source",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    if source == "copy":
+        merge_copy(project)
     else:
-        with form, show_errors():
-            choose_columns()
-        with shown, show_errors():
-            places = [st.container() for _ in range(4)]
-            with places[1]:
-                classes = class_table(project, table)
-            plan = preview(project, table, options, classes)
-            with places[0]:
-                summary(plan)
-            with places[2]:
-                problem_tables(plan)
-            with places[3]:
-                file_table(plan)
-        with form, show_errors():
-            import_button(project, plan)
+        import_labels(project)

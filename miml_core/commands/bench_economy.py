@@ -2,7 +2,8 @@
 
 DIR has the layout of the benchmark data: miml/, audio/ and images/. Seconds: 3 per typed tag or label, 1 per accepted
 suggestion, 1.5 per corrected segment, 0.2 per tile on the wall. Printed are the shares of right segments against
-seconds, which are shares of those it takes to type the label of every segment (see miml_core/review/economy.py).
+seconds, which are shares of those it takes to type the label of every segment (see miml_core/review/economy.py): the
+means over several seeds, which determine the order of the bags, and the range of what 95 % cost.
 
 examples:
   python -m miml_core bench-economy --data ../shared/data --json economy.json
@@ -22,7 +23,8 @@ from miml_core.errors import BagtagError
 if TYPE_CHECKING:
     from rich.console import Console
 
-_TABLE_WIDTH = 110
+_TABLE_WIDTH = 150
+_MOST_SEEDS = 100
 _SHOWN = (0.05, 0.1, 0.12, 0.15, 0.2, 0.5)
 """Shares of the seconds of labelling one by one, at which the share of right segments is printed."""
 
@@ -32,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sets", default="", metavar="A,B", help="sets whose name contains one of these (default: all)"
     )
-    parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N")
+    parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0, metavar="N", help="the first seed")
+    seeds = whole_number(1, _MOST_SEEDS)
+    parser.add_argument("--seeds", type=seeds, default=3, metavar="N", help="number of seeds (default: 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
     jobs = whole_number(1, MOST_PROCESSES)
     parser.add_argument("--jobs", type=jobs, default=1, metavar="N", help="processes that read files (default: 1)")
@@ -50,48 +54,58 @@ def run(args: argparse.Namespace) -> int:
         raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}.")
     console = Console()
     console.width = max(console.width, _TABLE_WIDTH)
-    figures: dict[str, Any] = {}
+    figures: dict[str, list[dict[str, Any]]] = {}
     wanted = [word for word in args.sets.split(",") if word]
     for one in labelled_sets(args.data, wanted, args.jobs):
-        with console.status(f"{one.name}: 0 of {N_STEPS} ways") as status:
+        of = N_STEPS * args.seeds
+        with console.status(f"{one.name}: 0 of {of} ways") as status:
             done = 0
 
-            def step(name: str = one.name, status: Any = status) -> None:
+            def step(name: str = one.name, status: Any = status, of: int = of) -> None:
                 nonlocal done
                 done += 1
-                status.update(f"{name}: {done} of {N_STEPS} ways")
+                status.update(f"{name}: {done} of {of} ways")
 
-            figures[one.name] = measure_economy(one.bags, one.truth, args.seed, step)
+            seeds = range(args.seed, args.seed + args.seeds)
+            figures[one.name] = [measure_economy(one.bags, one.truth, seed, step) for seed in seeds]
         _print_table(console, one.name, figures[one.name])
         if args.json is not None:
             write_json(args.json, figures)
     return 0
 
 
-def _print_table(console: Console, name: str, figures: dict[str, Any]) -> None:
+def _print_table(console: Console, name: str, seeds: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    every = figures["one_by_one_seconds"]
-    title = f"{name}: {figures['segments']} segments, {figures['tags']} tags; one by one {every:.0f} s"
+    first = seeds[0]
+    every = first["one_by_one_seconds"]
+    title = f"{name}: {first['segments']} segments, {first['tags']} tags; one by one {every:.0f} s; {len(seeds)} seeds"
     table = Table(title=title, title_justify="left")
     table.add_column("right after", no_wrap=True)
     for share in _SHOWN:
-        table.add_column(f"{share:.0%}", justify="right")
-    table.add_column("95 % after", justify="right")
-    table.add_column("stopped after", justify="right")
-    for way, values in figures["ways"].items():
-        cells = [_accuracy_at(values["points"], share * every) for share in _SHOWN]
-        stopped = (
-            ""
-            if values["stopped"] is None
-            else (f"{values['stopped_share_of_seconds']:.1%}: {values['stopped']['accuracy']:.1%}")
-        )
-        reached = values["target_share_of_seconds"]
-        table.add_row(way, *cells, "" if reached is None else f"{reached:.1%}", stopped)
+        table.add_column(f"{share:.0%}", justify="right", no_wrap=True)
+    table.add_column("95 % after", justify="right", no_wrap=True)
+    table.add_column("stopped after", justify="right", no_wrap=True)
+    for way in first["ways"]:
+        found = [one["ways"][way] for one in seeds]
+        cells = [_mean([_accuracy_at(one["points"], share * every) for one in found]) for share in _SHOWN]
+        reached = [one["target_share_of_seconds"] for one in found]
+        spread = "" if None in reached or len(seeds) == 1 else f" ({min(reached):.1%} – {max(reached):.1%})"
+        stopped = _mean([one["stopped_share_of_seconds"] for one in found])
+        right = _mean([None if one["stopped"] is None else one["stopped"]["accuracy"] for one in found])
+        table.add_row(way, *cells, f"{_mean(reached)}{spread}", f"{stopped}: {right}" if stopped else "")
     console.print(table)
+    tagged = ", ".join(str(one["tagged_until_wall"]) for one in seeds)
+    console.print(f"some tags: {tagged} of {first['bags']} bags")
 
 
-def _accuracy_at(points: list[dict[str, float]], seconds: float) -> str:
-    """Return the accuracy of the last point at or before some seconds; nothing if the way has ended long before."""
+def _mean(values: list[float | None]) -> str:
+    """Return the mean in per cent; nothing if one is missing."""
+    known = [value for value in values if value is not None]
+    return f"{sum(known) / len(known):.1%}" if len(known) == len(values) else ""
+
+
+def _accuracy_at(points: list[dict[str, float]], seconds: float) -> float | None:
+    """Return the accuracy of the last point at or before some seconds; None before the first."""
     before = [point["accuracy"] for point in points if point["seconds"] <= seconds]
-    return f"{before[-1]:.1%}" if before else ""
+    return before[-1] if before else None

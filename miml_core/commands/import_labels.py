@@ -102,6 +102,7 @@ def _outcome(shown: ImportPreview) -> dict[str, Any]:
         "imported": shown.n_imported,
         "bags": shown.n_bags,
         "across_bags": shown.plan.n_across,
+        "cut": shown.plan.n_cut,
         "already_there": shown.shapes.n_there,
         "replaced": len(shown.shapes.replaced),
         "skipped": shown.shapes.n_skipped,

@@ -133,6 +133,14 @@ def progress_bar(args: argparse.Namespace, title: str, total: int | None) -> Ite
         yield lambda item: bar.update(task, description=item[:60], advance=1)
 
 
+@contextmanager
+def progress_steps(args: argparse.Namespace, title: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show the progress of work that reports `(done, of, what)` itself."""
+    with _progress(args) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, of, what: bar.update(task, description=what[:60], completed=done, total=of or None)
+
+
 def _follow(project: Project, args: argparse.Namespace, job: Job) -> Job:
     with _progress(args) as bar:
         task = bar.add_task(job.kind, total=None)

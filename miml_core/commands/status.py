@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
             "place": None if project.place is None else asdict(project.place),
             "revision": project.revision,
             "progress": asdict(project.progress()),
+            "to_describe": project.segments.n_to_describe(),
             "classes": [asdict(one) for one in project.classes.list()],
             "run": None if current is None else {**asdict(current), "curves": {}},
             "runs": [{**asdict(run_), "curves": {}} for run_ in project.runs.list()],
@@ -57,7 +58,9 @@ def _text(outcome: dict[str, Any]) -> str:
             for one in outcome["blocked_folders"]
         ),
         f"  bags      {done['n_bags']}: {done['n_tagged']} tagged, {done['n_finished']} finished, "
-        f"{done['n_segmented']} segmented" + (f", {done['n_errors']} with errors" if done["n_errors"] else ""),
+        f"{done['n_segmented']} segmented"
+        + (f", {outcome['to_describe']} without up-to-date features" if outcome["to_describe"] else "")
+        + (f", {done['n_errors']} with errors" if done["n_errors"] else ""),
         f"  segments  {done['n_segments']}: {done['n_predicted']} predicted, {done['n_reviewed']} reviewed",
         f"  classes   {', '.join(one['name'] for one in outcome['classes']) or 'none'}",
     ]

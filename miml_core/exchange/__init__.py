@@ -2,14 +2,17 @@
 
 `FORMATS` has the formats by name; their rows are `SegmentRow`s.
 
->>> list(FORMATS)
-['csv', 'parquet', 'raven', 'raven-combined', 'audacity', 'aoef', 'label-studio', 'coco', 'label-maps']
+>>> list(FORMATS)  # doctest: +NORMALIZE_WHITESPACE
+['csv', 'parquet', 'raven', 'raven-combined', 'audacity', 'aoef', 'label-studio', 'coco', 'label-maps', 'cut-outs',
+ 'birdnet-training']
 """
 
 from miml_core.exchange.aoef import Aoef
 from miml_core.exchange.audacity import AudacityLabels
 from miml_core.exchange.base import Format
+from miml_core.exchange.birdnet_training import BirdnetTraining
 from miml_core.exchange.coco import CocoJSON
+from miml_core.exchange.cutouts import CutOuts
 from miml_core.exchange.label_maps import LabelMaps
 from miml_core.exchange.label_studio import LabelStudio
 from miml_core.exchange.parquet import ParquetTable
@@ -21,7 +24,7 @@ FORMATS: dict[str, Format] = {
     chosen.name: chosen
     for chosen in (
         *(SegmentsCSV(), ParquetTable(), RavenTable(), RavenCombined(), AudacityLabels(), Aoef()),
-        *(LabelStudio(), CocoJSON(), LabelMaps()),
+        *(LabelStudio(), CocoJSON(), LabelMaps(), CutOuts(), BirdnetTraining()),
     )
 }
 

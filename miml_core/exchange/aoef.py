@@ -14,6 +14,7 @@ from miml_core.exchange.aoef_reading import BACKGROUND, is_aoef, read_aoef
 from miml_core.exchange.base import Format
 from miml_core.exchange.labels import LabelTable
 from miml_core.exchange.optional_packages import import_optional
+from miml_core.exchange.other_tags import OtherTag, unpack_tags
 from miml_core.exchange.rows import SegmentRow, by_file
 
 _NAMES = UUID("a3f0f3c2-6f0c-5d5e-9f57-0f4c2c9b8f10")
@@ -30,8 +31,8 @@ class Aoef(Format):
     extensions = (".json",)
     many_files = True
     keeps = (
-        "Times, frequencies, labels, probabilities and annotators; boxes, not outlines. Confirmed segments are an "
-        "annotation project, predictions a file of their own."
+        "Times, frequencies, labels, other tags, probabilities and annotators; boxes, not outlines. Confirmed segments "
+        "are an annotation project, predictions a file of their own."
     )
 
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
@@ -66,7 +67,7 @@ class _Writer:
                 data.SoundEventAnnotation(
                     uuid=_id("annotation", row, place),
                     sound_event=self._event(row, recording, place),
-                    tags=self._tags(row),
+                    tags=[tag for tag, score in self._tags(row) if score == 1.0],
                     created_by=data.User(uuid=uuid5(_NAMES, row.who), username=row.who) if row.who else None,
                     created_on=_NO_TIME,
                 )
@@ -102,7 +103,7 @@ class _Writer:
                     uuid=_id("prediction", row, place),
                     sound_event=self._event(row, recording, place),
                     score=1.0 if row.probability is None else row.probability,
-                    tags=[data.PredictedTag(tag=tag, score=1.0) for tag in self._tags(row)],
+                    tags=[data.PredictedTag(tag=tag, score=score) for tag, score in self._tags(row)],
                 )
                 for place, row in enumerate(segments)
             ]
@@ -150,14 +151,24 @@ class _Writer:
         )
         return self._data.SoundEvent(uuid=_id("event", row, place), recording=recording, geometry=geometry)
 
-    def _tags(self, row: SegmentRow) -> list[Any]:
+    def _tags(self, row: SegmentRow) -> list[tuple[Any, float]]:
+        """Return (tag, score): names of the label, and the tags that the segment came with."""
         tag, terms = self._data.Tag, self._terms
-        if row.status == "background":
-            return [tag(term=terms.common_name, value=BACKGROUND)]
-        found = [tag(term=terms.scientific_name, value=row.scientific_name)] if row.scientific_name else []
-        if row.label and row.label != row.scientific_name:
-            found.append(tag(term=terms.common_name, value=row.label))
-        return found
+        label = BACKGROUND if row.status == "background" else row.label
+        others = unpack_tags(row.other_tags)
+        found = [tag(term=terms.scientific_name, value=row.scientific_name)] if label and row.scientific_name else []
+        if label and label != row.scientific_name and all(other.value is not None for other in others):
+            found.append(tag(term=terms.common_name, value=label))
+        certain = [(each, 1.0) for each in found]
+        return certain + [
+            (tag(key=other.key, value=label if other.value is None else other.value), _score(other))
+            for other in others
+            if other.value is not None or label
+        ]
+
+
+def _score(tag: OtherTag) -> float:
+    return 1.0 if tag.score is None else tag.score
 
 
 def _id(what: str, row: SegmentRow, place: int) -> UUID:

@@ -9,10 +9,12 @@ from miml_core.errors import BagtagError
 from miml_core.exchange.labels import LabelTable
 from miml_core.exchange.masks import box_of
 from miml_core.exchange.optional_packages import import_optional
+from miml_core.exchange.other_tags import OtherTag, pack_tags
 from miml_core.exchange.rows import Ring, SegmentRow
 
 SCIENTIFIC = ("dwc:scientificName", "species", "scientific_name")
-LABEL_TERMS = ("dwc:vernacularName", "common_name", *SCIENTIFIC, "event", "class")
+COMMON = ("dwc:vernacularName", "common_name")
+LABEL_TERMS = (*COMMON, *SCIENTIFIC, "event", "class")
 """Names of the terms whose value is the label of a sound event, the first one that it has; else its first tag."""
 BACKGROUND = "(background)"
 """The tag of segments that are none of the classes."""
@@ -52,11 +54,13 @@ def _annotated(event: Any) -> dict[str, Any]:
     who = "" if owner is None else owner.username or owner.name or ""
     tags = [(tag.term.name, tag.value) for tag in event.tags]
     label = label_of(tags)
+    names = _names(label, tags)
+    others = {"who": who, "other_tags": _others(names, tags, [(tag.key, None) for tag in event.tags])}
     if label == BACKGROUND:
-        return {"who": who, "status": "background", "said_by": "person"}
+        return {**others, "status": "background", "said_by": "person"}
     if not label:
-        return {"who": who, "status": "unlabelled"}
-    return {**_names(label, tags), "who": who, "status": "confirmed", "said_by": "person"}
+        return {**others, "status": "unlabelled"}
+    return {**others, **names, "status": "confirmed", "said_by": "person"}
 
 
 def _predicted(event: Any) -> dict[str, Any]:
@@ -65,13 +69,35 @@ def _predicted(event: Any) -> dict[str, Any]:
     label = label_of(tags)
     if not label:
         return {"status": "unlabelled"}
-    score = next(tag.score for tag in ordered if tag.tag.value == label) * event.score
-    status = {"status": "predicted", "said_by": "model", "probability": score}
-    return status | ({"status": "background"} if label == BACKGROUND else _names(label, tags))
+    own = next(tag.score for tag in ordered if tag.tag.value == label)
+    names = _names(label, [tag for tag, one in zip(tags, ordered) if one.score == own])  # not of an alternative
+    others = _others(names, tags, [(tag.tag.key, None if tag.score == 1 else tag.score) for tag in ordered])
+    status = {"status": "predicted", "said_by": "model", "probability": own * event.score, "other_tags": others}
+    return status | ({"status": "background"} if label == BACKGROUND else names)
+
+
+def _others(names: dict[str, str], tags: list[tuple[str, str]], about: list[tuple[str, float | None]]) -> str:
+    """Return the tags that label and scientific name do not stand for; `about` is the key and the score of each.
+
+    A label under another term than those of names stays under that term.
+    """
+    label, scientific = names["label"], names["scientific_name"]
+    known = [value for value in (scientific, "" if label == scientific else label) if value]
+    others = []
+    for (term, value), (key, score) in zip(tags, about):
+        if value in known and term in (SCIENTIFIC if value == scientific else COMMON):
+            known.remove(value)
+        elif value == label and value in known and term not in (*COMMON, *SCIENTIFIC):
+            known.remove(value)
+            others.append(OtherTag(key, None))
+        else:
+            others.append(OtherTag(key, value, score))
+    return pack_tags(others)
 
 
 def _names(label: str, tags: list[tuple[str, str]]) -> dict[str, str]:
-    scientific = next((value for term, value in tags if term in SCIENTIFIC), "")
+    is_nothing = label in ("", BACKGROUND)
+    scientific = "" if is_nothing else next((value for term, value in tags if term in SCIENTIFIC), "")
     return {"label": label, "scientific_name": scientific}
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import io
+import tempfile
 import zipfile
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import IO, ClassVar
 
-from miml_core.atomic_files import Check, write_files
+from miml_core.atomic_files import Check, Content, write_files
 from miml_core.errors import BagtagError
 from miml_core.exchange.labels import LabelReader, LabelTable
+from miml_core.exchange.provenance import is_side_file
 from miml_core.exchange.rows import SegmentRow
 
 _READ_LIMIT = 2 * 1024**3
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+_PIECE = 1 << 20
+IN_MEMORY = 64 * 1024**2
+"""Bytes of a temporary file that are kept in memory; a larger one is on the disk."""
 
 
 class Format(LabelReader):
@@ -43,10 +47,18 @@ class Format(LabelReader):
     """Whether the rows must have outlines; without them a large project is written much faster."""
     keeps: ClassVar[str]
     """Description of what is preserved when the files are read again."""
+    also_writes: ClassVar[tuple[str, ...]] = ()
+    """Extensions of files that are written and never read: sounds and pictures."""
+    only_checked: ClassVar[bool] = False
+    """Whether only labels that a person checked are written, unless others are asked for."""
 
     @abstractmethod
-    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
+    def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, Content]]:
         """Yield (name, content) of each file; a name may have folders, with forward slashes."""
+
+    def describe(self, rows: Sequence[SegmentRow]) -> dict[str, str]:
+        """Return what the side file of an export tells about this format."""
+        return {}
 
     def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:
         """Return the rows of files, given as (name, content); the first line that cannot be read is an error."""
@@ -55,7 +67,14 @@ class Format(LabelReader):
             self.read_file(name, content, table)
         return table.rows
 
-    def write(self, rows: Iterable[SegmentRow], target: Path | str, *, check: Check | None = None) -> list[Path]:
+    def write(
+        self,
+        rows: Iterable[SegmentRow],
+        target: Path | str,
+        *,
+        check: Check | None = None,
+        side_file: tuple[Path, Callable[[], bytes]] | None = None,
+    ) -> list[Path]:
         """Write the rows to `target` and return the written files.
 
         Parameters
@@ -67,19 +86,25 @@ class Format(LabelReader):
         check : callable, optional
             Called with the path of each file; raises `BagtagError` if it must not be written. Without it, existing
             files are replaced.
+        side_file : (Path, callable), optional
+            A file that is written after all others, and what returns its content then.
 
         Returns
         -------
         list of Path
             All files appear, or none; existing files stay until the new ones are complete.
         """
-        target = Path(target)
-        files = self.make_files(self._checked(rows))
+        made = self._files(self._checked(rows), Path(target))
+        return write_files(made if side_file is None else _with_side_file(made, *side_file), check)
+
+    def _files(self, rows: Sequence[SegmentRow], target: Path) -> Iterator[tuple[Path, Content]]:
+        files = self.make_files(rows)
         if target.suffix.lower() == ".zip":
-            return write_files([(target, _zip(files))], check)
-        if self.is_one_file(target):
-            return write_files([(target, self._only(files, target))], check)
-        return write_files(((_inside(target, name), content) for name, content in files), check)
+            yield target, _zipped(files)
+        elif self.is_one_file(target):
+            yield target, self._only(files, target)
+        else:
+            yield from ((_inside(target, name), content) for name, content in files)
 
     def is_one_file(self, target: Path) -> bool:
         """Return whether `write` writes the one file `target`; otherwise `target` is a folder."""
@@ -90,8 +115,8 @@ class Format(LabelReader):
         """Return (file name, content) for a download: the file, or a zip archive of several files."""
         files = list(self.make_files(self._checked(rows)))
         if len(files) == 1:
-            return PurePosixPath(files[0][0]).name, files[0][1]
-        return f"{self.name}.zip", _zip(files)
+            return PurePosixPath(files[0][0]).name, _all_of(files[0][1])
+        return f"{self.name}.zip", _all_of(_zipped(files))
 
     def read(self, path: Path | str) -> list[SegmentRow]:
         """Read a file, a zip archive or a folder of files in this format, written by Bagtag or another program."""
@@ -103,7 +128,7 @@ class Format(LabelReader):
         except zipfile.BadZipFile as error:
             raise BagtagError(f"{str(path)!r} is a damaged zip archive: {error}.") from error
 
-    def _only(self, files: Iterator[tuple[str, bytes]], target: Path) -> bytes:
+    def _only(self, files: Iterator[tuple[str, Content]], target: Path) -> Content:
         _, content = next(files)
         if next(files, None) is not None:
             raise BagtagError(f"Several files cannot be written to {str(target)!r}; give a folder or a zip archive.")
@@ -128,24 +153,52 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _zip(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return a zip archive whose bytes only depend on the content."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+def _with_side_file(
+    files: Iterator[tuple[Path, Content]], side_file: Path, content: Callable[[], bytes]
+) -> Iterator[tuple[Path, Content]]:
+    yield from files
+    yield side_file, content()
+
+
+def _all_of(content: Content) -> bytes:
+    return content if isinstance(content, bytes) else b"".join(content)
+
+
+def pieces_of(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the content of an open file piece by piece, and close it."""
+    with file:
+        file.seek(0)
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _zipped(files: Iterable[tuple[str, Content]]) -> Iterator[bytes]:
+    """Yield a zip archive whose bytes only depend on the content."""
+    packed = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `pieces_of`
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:
-            archive.writestr(zipfile.ZipInfo(name, _ZIP_DATE), content, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+            about = zipfile.ZipInfo(name, _ZIP_DATE)
+            about.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(about, "w", force_zip64=not isinstance(content, bytes)) as member:
+                for piece in (content,) if isinstance(content, bytes) else content:
+                    member.write(piece)
+    yield from pieces_of(packed)
 
 
 def stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of a file, or of the files of a folder or zip archive with one of some extensions."""
     if path.is_dir():
         for file in sorted(path.rglob("*")):
-            if file.is_file() and file.name.lower().endswith(extensions) and not file.name.startswith("."):
+            is_meant = file.name.lower().endswith(extensions) and not is_side_file(file.name)
+            if is_meant and not file.name.startswith(".") and file.is_file():
                 yield file.relative_to(path).as_posix(), file.read_bytes()
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if member.filename.lower().endswith(extensions)]
+            members = [
+                member
+                for member in archive.infolist()
+                if member.filename.lower().endswith(extensions) and not is_side_file(member.filename)
+            ]
             if sum(member.file_size for member in members) > _READ_LIMIT:
                 raise BagtagError(f"{str(path)!r} would unpack to more than 2 GB; unpack it and read the folder.")
             for member in sorted(members, key=lambda member: member.filename):

@@ -23,6 +23,7 @@ from miml_core.segments.regions import to_labels
 _INDEX = "classes.json"
 _ROW_FIELDS = (
     *("bag", "segment", "label", "scientific_name", "probability", "said_by", "who", "checked_by", "status", "run"),
+    "other_tags",
 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from miml_core.exchange.base import Format
 from miml_core.exchange.brush_rle import decode_brush
-from miml_core.exchange.label_studio_tasks import BACKGROUND, make_task
+from miml_core.exchange.label_studio_tasks import BACKGROUND, labeling_config, make_task
 from miml_core.exchange.labels import LabelTable, readable_as
 from miml_core.exchange.masks import Box, box_of, mask_outline
 from miml_core.exchange.rows import Ring, SegmentRow, by_file
@@ -26,8 +26,8 @@ _ELLIPSE_POINTS = 64
 class LabelStudio(Format):
     """Rectangles, polygons, ellipses and brushes of pictures, time ranges of sounds, and choices for a whole task.
 
-    Segments are written as predictions, which Label Studio shows as pre-annotations, for a configuration whose control
-    is called `label` and whose object is called `image` or `audio`.
+    Segments are written as predictions, which Label Studio shows as pre-annotations, for a configuration whose controls
+    are called `label` (time ranges, polygons), `box` and `brush` and whose object is called `image` or `audio`.
     """
 
     name = "label-studio"
@@ -44,6 +44,9 @@ class LabelStudio(Format):
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
         tasks = [make_task(file, segments) for file, segments in by_file(rows)]
         yield "label-studio.json", json.dumps(tasks, indent=1).encode("ascii")
+
+    def describe(self, rows: Sequence[SegmentRow]) -> dict[str, str]:
+        return {"label_studio_configuration": labeling_config(rows)}
 
     def recognises(self, name: str, head: str) -> bool:
         return head.lstrip("\ufeff \r\n\t").startswith("[") and any(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
 
 from miml_core.exchange.brush_rle import encode_brush
 from miml_core.exchange.masks import row_region, row_rings, row_size
@@ -12,7 +13,13 @@ from miml_core.exchange.rows import SegmentRow
 
 BACKGROUND = "(background)"
 """The label of segments that are none of the classes."""
-_CONTROL = "label"
+_CONTROLS = {
+    "labels": ("label", "Labels"),
+    "polygonlabels": ("label", "PolygonLabels"),
+    "rectanglelabels": ("box", "RectangleLabels"),
+    "brushlabels": ("brush", "BrushLabels"),
+}
+"""Type of a region -> name and tag of its control: Label Studio refuses a region of another type than its control."""
 
 
 def make_task(file: str, rows: Sequence[SegmentRow]) -> dict[str, Any]:
@@ -35,12 +42,44 @@ def make_task(file: str, rows: Sequence[SegmentRow]) -> dict[str, Any]:
     return {"data": {target: address}, "predictions": predictions}
 
 
+def labeling_config(rows: Sequence[SegmentRow]) -> str:
+    """Return the labelling configuration of a project in Label Studio that shows the tasks of some rows.
+
+    >>> row = SegmentRow("a.wav", start_s=1.0, end_s=2.0, label="Wren", status="confirmed", said_by="person")
+    >>> print(labeling_config([row]))
+    <View>
+     <Audio name="audio" value="$audio"/>
+     <Labels name="label" toName="audio">
+      <Label value="Wren"/>
+     </Labels>
+    </View>
+    """
+    target = "image" if rows[0].kind == "picture" else "audio"
+    labels = sorted({_label(row) for row in rows} - {""})
+    lines = ["<View>", f' <{target.capitalize()} name="{target}" value="${target}"/>']
+    for name, tag in sorted({_CONTROLS[_shape(row)] for row in rows}):
+        lines.append(f' <{tag} name="{name}" toName="{target}">')
+        lines += [f"  <Label value={quoteattr(label)}/>" for label in labels]
+        lines.append(f" </{tag}>")
+    return "\n".join([*lines, "</View>"])
+
+
+def _label(row: SegmentRow) -> str:
+    return BACKGROUND if row.status == "background" else row.label
+
+
+def _shape(row: SegmentRow) -> str:
+    if row.kind == "sound":
+        return "labels"
+    return "brushlabels" if len(row_rings(row)) > 1 else "polygonlabels" if row.outline else "rectanglelabels"
+
+
 def _region(number: int, row: SegmentRow, target: str) -> dict[str, Any]:
-    label = BACKGROUND if row.status == "background" else row.label
-    kind, value = _value(row)
+    label = _label(row)
+    kind, value = _shape(row), _value(row)
     region: dict[str, Any] = {
         "id": str(number),
-        "from_name": _CONTROL,
+        "from_name": _CONTROLS[kind][0],
         "to_name": target,
         "type": kind,
         "score": 1.0 if row.probability is None else round(row.probability, 6),
@@ -52,16 +91,17 @@ def _region(number: int, row: SegmentRow, target: str) -> dict[str, Any]:
     return region
 
 
-def _value(row: SegmentRow) -> tuple[str, dict[str, Any]]:
-    if row.kind == "sound":
-        return "labels", {"start": row.start_s or 0.0, "end": row.end_s or 0.0, "channel": 0}
+def _value(row: SegmentRow) -> dict[str, Any]:
+    shape = _shape(row)
+    if shape == "labels":
+        return {"start": row.start_s or 0.0, "end": row.end_s or 0.0, "channel": 0}
     height, width = row_size(row)
     rings = row_rings(row)
-    if len(rings) > 1:
+    if shape == "brushlabels":
         mask = row_region(row).within((0, 0, height, width))
-        return "brushlabels", {"format": "rle", "rle": encode_brush(mask)}
-    if row.outline:
-        return "polygonlabels", {"points": [[100 * x / width, 100 * y / height] for x, y in rings[0]], "closed": True}
+        return {"format": "rle", "rle": encode_brush(mask)}
+    if shape == "polygonlabels":
+        return {"points": [[100 * x / width, 100 * y / height] for x, y in rings[0]], "closed": True}
     (left, top), _, (right, bottom), _ = rings[0]
     place = {"x": 100 * left / width, "y": 100 * top / height, "rotation": 0}
-    return "rectanglelabels", {**place, "width": 100 * (right - left) / width, "height": 100 * (bottom - top) / height}
+    return {**place, "width": 100 * (right - left) / width, "height": 100 * (bottom - top) / height}

@@ -1,6 +1,6 @@
-"""Mark exported pictures, so that an import of their folder leaves them out.
+"""Mark exported pictures and sounds, so that an import of their folder leaves them out.
 
-The mark is a text chunk of the PNG file, so that copies have it, too.
+The mark is a text in the file itself (a text chunk of a PNG, the software of a WAV), so that copies have it, too.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from PIL.PngImagePlugin import PngInfo
+    from soundfile import SoundFile
 
 _KEY, _TEXT = "Software", "Bagtag export"
-_CHUNK = b"tEXt" + _KEY.encode() + b"\0" + _TEXT.encode()
+_MARKS = {".png": b"tEXt" + _KEY.encode() + b"\0" + _TEXT.encode(), ".wav": _TEXT.encode()}
+"""What the beginning of a marked file contains, by the extension of the file."""
 _HEAD_BYTES = 256
-"""The chunk comes right after the header of the picture."""
+"""The text comes right after the header of the picture or sound."""
 
 
 def png_mark() -> PngInfo:
-    """Return the mark, for `Image.save(..., pnginfo=png_mark())`."""
+    """Return the mark of a picture, for `Image.save(..., pnginfo=png_mark())`."""
     from PIL.PngImagePlugin import PngInfo
 
     mark = PngInfo()
@@ -26,14 +28,20 @@ def png_mark() -> PngInfo:
     return mark
 
 
+def mark_sound(sound: SoundFile) -> None:
+    """Mark a WAV file that is opened for writing, before the first samples."""
+    sound.software = _TEXT
+
+
 def is_marked(path: Path) -> bool:
-    """Return whether an export of Bagtag wrote the picture; reads a few bytes of PNG files, nothing of others."""
-    if path.suffix.lower() != ".png":
+    """Return whether an export of Bagtag wrote the file; reads a few bytes of PNG and WAV files, nothing of others."""
+    mark = _MARKS.get(path.suffix.lower())
+    if mark is None:
         return False
     try:
         if not path.is_file():  # opening a pipe would block
             return False
         with path.open("rb") as file:
-            return _CHUNK in file.read(_HEAD_BYTES)
+            return mark in file.read(_HEAD_BYTES)
     except OSError:
         return False

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
+from miml_core.exchange.column_tables import ColumnTable, recognise_columns
 from miml_core.exchange.labels import LabelTable, readable_as
 from miml_core.exchange.optional_packages import import_optional
 from miml_core.exchange.rows import SegmentRow
@@ -15,7 +16,7 @@ from miml_core.exchange.rows import SegmentRow
 _BOX = ("left_px", "top_px", "right_px", "bottom_px")
 _TEXTS = (
     *("file", "kind", "bag", "label", "scientific_name", "status", "said_by", "who", "checked_by", "run"),
-    "recorded_at",
+    *("recorded_at", "other_tags"),
 )
 _NUMBERS = ("start_s", "end_s", "low_hz", "high_hz", "probability", "duration_s")
 _WHOLE = ("segment", "width", "height", "rate", "channels")
@@ -23,7 +24,7 @@ _MAGIC = b"PAR1"
 
 
 class ParquetTable(Format):
-    """Numbers as they are, without rounding; an empty cell is null."""
+    """Numbers as they are, without rounding; an empty cell is null. Others' columns are known by name."""
 
     name = "parquet"
     title = "Parquet table"
@@ -53,14 +54,26 @@ class ParquetTable(Format):
             rows = parquet.read_table(io.BytesIO(content)).to_pylist()
         except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
             raise BagtagError(f"{name!r} cannot be read as Parquet: {str(error).splitlines()[0]}.") from error
+        columns = recognise_columns(list(rows[0]) if rows else [])
+        is_ours = bool(rows) and "status" in rows[0]
+        if rows and not is_ours and "label" not in columns:
+            raise BagtagError(f"{name!r} has no column of labels; rename the one that holds them to 'label'.")
         for number, cells in enumerate(rows, start=1):
             where = f"{name!r}, row {number}"
-            table.add(where, _row, cells, where)
+            if is_ours:
+                table.add(where, _row, cells, where)
+            else:
+                texts = {field: _cell(cells[heading]) for field, heading in columns.items()}
+                table.add(where, ColumnTable().row, name, where, texts)
 
 
 def is_parquet(content: bytes) -> bool:
     """Return whether a file is Parquet, by its first bytes."""
     return content.startswith(_MAGIC)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def _text(value: str) -> str:

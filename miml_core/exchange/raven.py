@@ -26,6 +26,7 @@ _OUR_TEXTS = {
     "Run": "run",
     "Bag": "bag",
     "Recorded At": "recorded_at",
+    "Other Tags": "other_tags",
 }
 _LABELS_OF_OTHERS = ("Label", "Annotation", "Species", "Common Name", "Tags", "Type", "ID")
 _PROBABILITIES_OF_OTHERS = ("Probability", "Confidence", "Score")
@@ -74,7 +75,8 @@ class RavenCombined(RavenTable):
                 for place in (_RAVEN_COLUMNS.index(_BEGIN), _RAVEN_COLUMNS.index(_END)):
                     cells[place] = f"{float(cells[place]) + began:.6f}"
                 lines.append("\t".join((*cells, f"{row.start_s or 0.0:.6f}")))
-            began += segments[0].duration_s or max(row.end_s or 0.0 for row in segments)
+            # In whole microseconds, or the times of later files would be off by one.
+            began = round(began + (segments[0].duration_s or max(row.end_s or 0.0 for row in segments)), 6)
         yield "combined.selections.txt", ("\n".join(lines) + "\n").encode("utf-8", errors="surrogateescape")
 
 

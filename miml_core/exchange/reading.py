@@ -18,6 +18,7 @@ from miml_core.exchange.indexed_maps import read_indexed_maps
 from miml_core.exchange.kaleidoscope import Kaleidoscope
 from miml_core.exchange.labels import LabelReader, LabelTable
 from miml_core.exchange.parquet import is_parquet
+from miml_core.exchange.provenance import is_side_file
 
 _HEAD_BYTES = 65536
 _MOST_BYTES = 512 * 1024**2
@@ -143,6 +144,8 @@ def _are_own_maps(names: Sequence[str]) -> bool:
 
 def _are_maps(names: Sequence[str]) -> bool:
     return any(name.lower().endswith(".png") for name in names) and all(
-        PurePosixPath(name).name == "classes.json" or not name.lower().endswith((".txt", ".csv", ".json", ".xml"))
+        PurePosixPath(name).name == "classes.json"
+        or is_side_file(name)
+        or not name.lower().endswith((".txt", ".csv", ".json", ".xml"))
         for name in names
     )

@@ -71,6 +71,8 @@ class SegmentRow:
     """Name of the training run of a predicted label."""
     recorded_at: str = ""
     """Start of the recording, or time of the picture, in ISO 8601."""
+    other_tags: str = ""
+    """Tags of another program besides the label, as text of `other_tags.pack_tags`."""
 
     def __post_init__(self) -> None:
         if not self.file:

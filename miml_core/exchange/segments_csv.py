@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast, get_args
 
 from miml_core.errors import BagtagError
@@ -17,11 +17,15 @@ from miml_core.exchange.tables import table_bytes
 _SOUND_NUMBERS = {"start_s": 6, "end_s": 6, "low_hz": 3, "high_hz": 3}
 _BOX = ("left_px", "top_px", "right_px", "bottom_px")
 _SIZE = ("width_px", "height_px")
-_TEXTS = ("file", "bag", "label", "scientific_name", "status", "said_by", "who", "checked_by", "run", "recorded_at")
+_TEXTS = (
+    *("file", "bag", "label", "scientific_name", "status", "said_by", "who", "checked_by", "run", "recorded_at"),
+    "other_tags",
+)
 _ORDER = (
     *("file", "bag", "segment"),
     *(*_SOUND_NUMBERS, *_BOX, *_SIZE),
     *("label", "scientific_name", "probability", "status", "said_by", "who", "checked_by", "run", "recorded_at"),
+    "other_tags",
 )
 
 
@@ -36,19 +40,27 @@ class SegmentsCSV(Format):
     keeps = "Everything but outlines; times and probabilities to a millionth, frequencies and pixels to a thousandth."
 
     def make_files(self, rows: Sequence[SegmentRow]) -> Iterator[tuple[str, bytes]]:
-        kinds = {row.kind for row in rows}
-        unused = (set() if "sound" in kinds else set(_SOUND_NUMBERS)) | (
-            set() if "picture" in kinds else {*_BOX, *_SIZE}
-        )
-        columns = [column for column in _ORDER if column not in unused]
-        cells = (_cells(row) for row in rows)
-        yield "segments.csv", table_bytes(columns, ([cell.get(column, "") for column in columns] for cell in cells))
+        yield "segments.csv", segment_table(rows)
 
     def recognises(self, name: str, head: str) -> bool:
         return {"file", "status", "said_by"} <= set(head.split("\n", 1)[0].strip("\ufeff\r").split(","))
 
     def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
         _parse(name, content, table)
+
+
+def segment_table(rows: Sequence[SegmentRow], further: Mapping[str, Sequence[str]] | None = None) -> bytes:
+    """Return the table of some rows, with further columns at its end."""
+    kinds = {row.kind for row in rows}
+    unused = (set() if "sound" in kinds else set(_SOUND_NUMBERS)) | (set() if "picture" in kinds else {*_BOX, *_SIZE})
+    unused |= set() if any(row.other_tags for row in rows) else {"other_tags"}
+    columns = [column for column in _ORDER if column not in unused]
+    added = further or {}
+    lines = (
+        [*(cells.get(column, "") for column in columns), *(added[name][place] for name in added)]
+        for place, cells in enumerate(map(_cells, rows))
+    )
+    return table_bytes([*columns, *added], lines)
 
 
 def _cells(row: SegmentRow) -> dict[str, str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
 import streamlit as st
 
 from miml_core.exchange import FORMATS, Format, SegmentRow
+from miml_core.exchange.cutouts import MOST_PADDING, PICTURE_PADDING, CutOuts
 from miml_core.project import Project
 from miml_core.project.jobs.export_targets import EXPORTS
 from miml_core.project.queries.export_rows import RowFilter, What
@@ -32,8 +33,14 @@ _EXPLAINED = {
     "predicted": "Both of these, and what the current run predicts with at least the probability you set.",
     "all": "Every segment; those without a confirmed or predicted label are left blank.",
 }
+_DAYS = {"export.since": "From day", "export.until": "To day"}
+_DAY_HELP = "Of the recording or picture; those without a date are left out."
+_FIRST_AND_LAST_DAY = (date(1900, 1, 1), date(2999, 12, 31))
+"""Without them, Streamlit offers ten years before and after today."""
+_AS_RECORDED = 0
+_RATES = [16_000, 22_050, 32_000, 44_100, 48_000, 96_000, 192_000, 250_000, 384_000]
 _ROWS_SHOWN = 20
-_FOLDER = "export.folder"
+FOLDER = "export.folder"
 _MOST = 5
 _LARGEST = 500 * 1024**2
 
@@ -46,6 +53,10 @@ class Choice:
     what: What
     min_probability: float
     only: RowFilter
+    padding: float | None = None
+    """Seconds or pixels around cut-outs; None for formats that have none."""
+    rate: int | None = None
+    """Sample rate of cut-outs; None for that of the recording."""
 
     def params(self, target: Path) -> dict[str, object]:
         """Return the parameters of the export job."""
@@ -55,7 +66,8 @@ class Choice:
             "min_probability": self.min_probability,
             "path": str(target),
             "classes": sorted(self.only.classes),
-            "site": self.only.site,
+            **{name: getattr(self.only, name) for name in ("since", "until", "site")},
+            **{name: value for name in ("padding", "rate") if (value := getattr(self, name)) is not None},
         }
 
 
@@ -69,19 +81,53 @@ def choose_export(project: Project) -> Choice:
         key="export.format",
         persist_state="session",
     )
-    st.caption(
-        f"{'A folder of files, one per recording' if fitting[name].many_files else 'One file'}. {fitting[name].keeps}"
-    )
+    chosen = fitting[name]
+    if not isinstance(chosen, CutOuts):
+        st.caption(f"{'A folder of files, one per recording' if chosen.many_files else 'One file'}. {chosen.keeps}")
+    else:
+        st.caption(chosen.keeps)
+        _choose_cutting(chosen, project.kind)
     what = st.radio("What", list(WHAT), format_func=WHAT.__getitem__, key="export.what", persist_state="session")
     st.caption(_EXPLAINED[what])
     if what == "predicted":
         st.slider("Minimum probability", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
-    with st.expander("Only some classes or sites", key="export.filters", on_change="rerun"):
+    with st.expander("Only some classes, days or sites", key="export.filters", on_change="rerun"):
         st.multiselect(
             "Classes", [one.name for one in project.classes.list()], key="export.classes", placeholder="all classes"
         )
+        with st.container(horizontal=True):
+            for key, label in _DAYS.items():
+                st.date_input(label, None, *_FIRST_AND_LAST_DAY, key=key, format="YYYY-MM-DD", help=_DAY_HELP)
         st.text_input("Site", key="export.site", placeholder="part of the path, such as the folder of a site")
     return _entered_choice()
+
+
+def _choose_cutting(chosen: CutOuts, kind: str) -> None:
+    """Draw how much around a segment is cut out, and the sample rate of clips."""
+    unit, usual, step, shown = ("px", PICTURE_PADDING, 1.0, "%.0f")
+    if kind == "sound":
+        unit, usual, step, shown = ("s", chosen.default_padding, 0.25, "%.2f")
+    with st.container(horizontal=True):
+        st.number_input(
+            f"Padding ({unit})",
+            0.0,
+            MOST_PADDING,
+            usual,
+            step,
+            shown,
+            key=f"export.padding.{chosen.name}.{unit}",
+            help="Cut out around each segment, on every side.",
+            width="stretch",
+        )
+        if kind == "sound":
+            st.selectbox(
+                "Sample rate",
+                rates := _RATES if chosen.default_rate else [_AS_RECORDED, *_RATES],
+                index=rates.index(chosen.default_rate or _AS_RECORDED),
+                format_func=lambda rate: "as recorded" if rate == _AS_RECORDED else f"{rate / 1000:g} kHz",
+                key=f"export.rate.{chosen.name}",
+                width="stretch",
+            )
 
 
 def _entered_choice() -> Choice:
@@ -89,8 +135,18 @@ def _entered_choice() -> Choice:
     what = st.session_state["export.what"]
     least = st.session_state.get("export.p", 0.5) if what == "predicted" else 0.0
     chosen = frozenset(st.session_state.get("export.classes", []))
-    only = RowFilter(classes=chosen, site=st.session_state.get("export.site", "").strip())
-    return Choice(FORMATS[st.session_state["export.format"]], what, least, only)
+    since, until = ("" if (day := st.session_state.get(key)) is None else day.isoformat() for key in _DAYS)
+    site = st.session_state.get("export.site", "").strip()
+    format = FORMATS[st.session_state["export.format"]]
+    paddings = (st.session_state.get(f"export.padding.{format.name}.{unit}") for unit in ("s", "px"))
+    return Choice(
+        format,
+        what,
+        least,
+        RowFilter(classes=chosen, since=since, until=until, site=site),
+        padding=next((each for each in paddings if each is not None), None),
+        rate=st.session_state.get(f"export.rate.{format.name}") or None,
+    )
 
 
 def export_preview(project: Project, choice: Choice) -> bool:
@@ -115,7 +171,7 @@ def export_preview(project: Project, choice: Choice) -> bool:
 def export_folder(project: Project) -> Path | None:
     """Ask for the folder of the export; it gets a new name in there, so that nothing is overwritten."""
     start = _start_folder(project.folder)
-    return folder_chooser("Folder", key=_FOLDER, start=start, project_folder=project.folder)
+    return folder_chooser("Folder", key=FOLDER, start=start, project_folder=project.folder)
 
 
 def _start_folder(project_folder: Path) -> Path:
@@ -146,7 +202,7 @@ def export_button(project: Project, *, disabled: bool) -> None:
 
 def _start_export(project: Project) -> None:
     choice = _entered_choice()
-    folder = chosen_folder(_FOLDER, project.folder)
+    folder = chosen_folder(FOLDER, project.folder)
     project.jobs.start("export", choice.params(inside(_name(folder, choice.format), allowed_roots(project.folder))))
 
 
@@ -206,3 +262,14 @@ def _download(one: ExportMade) -> None:
             key=f"download.{one.job_id}",
             on_click="ignore",
         )
+        if one.side_file is not None:
+            st.download_button(
+                "Provenance",
+                one.side_content,
+                file_name=one.side_file.name,
+                icon=":material/info:",
+                type="tertiary",
+                help="Model, settings, people and filters of this export",
+                key=f"provenance.{one.job_id}",
+                on_click="ignore",
+            )

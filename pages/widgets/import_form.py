@@ -118,6 +118,9 @@ def choose_options(project: Project) -> ImportOptions:
     """Draw how the labels come in; returns it, without the classes."""
     way = st.radio("Import as", list(WAYS), format_func=WAYS.__getitem__, key="import.way")
     st.caption(_EXPLAINED[way])
+    least = 0.0
+    if way == "suggestions":
+        least = st.slider("Lowest score", 0.0, 1.0, 0.0, 0.05, key="import.score", help="Lower ones are left out.")
     overlaps: Overlaps = "replace"
     if way != "tags":
         overlaps = st.selectbox(
@@ -134,7 +137,7 @@ def choose_options(project: Project) -> ImportOptions:
         placeholder="for example labels_*_v2",
         help="If files in the table are called differently: * stands for the name of the recording.",
     )
-    return ImportOptions(way=way, overlaps=overlaps, rest=rest, pattern=pattern.strip())
+    return ImportOptions(way=way, overlaps=overlaps, rest=rest, pattern=pattern.strip(), least_score=least)
 
 
 def import_button(project: Project, shown: ImportPreview) -> None:

@@ -64,6 +64,8 @@ def summary(shown: ImportPreview) -> None:
     shapes = shown.shapes
     if shown.plan.n_across:
         parts.append(f"{count(shown.plan.n_across, 'label')} across the border of bags, cut there.")
+    if shown.plan.n_cut:
+        parts.append(f"{count(shown.plan.n_cut, 'label')} partly outside of the recording or its bags, cut there.")
     if shapes.n_there:
         parts.append(f"{count(shapes.n_there, 'label')} already in the project.")
     if shapes.n_overlapping:

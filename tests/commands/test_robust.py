@@ -311,7 +311,9 @@ def test_a_read_only_project_is_reported(command: str, project: Path) -> None:
 
 def test_every_command_refuses_a_folder_that_is_no_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = {"import": ["x"], "tag": ["x"], "export": ["x"], "export-model": ["x.bagtag"], "import-labels": ["x"]}
+    more |= {"pack": ["x.zip"], "merge": ["x"], "report": ["x.html"]}
     without_project = {"app", "new", "demo", "warm", "bench", "bench-media", "bench-economy", "apply", "sample"}
+    without_project |= {"unpack"}
     for command in COMMANDS.keys() - without_project:
         code, out, err = call(capsys, command, tmp_path, *more.get(command, []), "--json")
         assert (code, err) == (1, "") and "not a Bagtag project" in read_json(out)["error"], command

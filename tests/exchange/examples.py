@@ -24,6 +24,9 @@ NASTY_NAMES = [
     "'apostrophe first",
     "-",
     "trailing dot.",
+    "עפרוני من اليمين \u202etxt.wav",
+    "line\u2028separator\x85\x0bfeed\x1c.wav",
+    "\ufeffmark first.wav",
 ]
 
 SOUND = SegmentRow(

@@ -66,6 +66,99 @@ def test_sequences_that_crowsetta_writes_are_read(tmp_path: Path) -> None:
     assert simple.files == {"dusk.csv": "crowsetta"} and simple.rows[0].file == "dusk"
 
 
+def test_tables_that_crowsetta_writes_are_read(tmp_path: Path) -> None:
+    crowsetta = pytest.importorskip("crowsetta")
+    FORMATS["raven"].write(CALLS, tmp_path / "a.selections.txt")
+    FORMATS["audacity"].write(CALLS, tmp_path / "b.txt")
+    FORMATS["audacity"].write([replace(row, low_hz=None, high_hz=None) for row in CALLS], tmp_path / "c.txt")
+    made = {
+        "raven": crowsetta.formats.bbox.Raven.from_file(tmp_path / "a.selections.txt", annot_col="Label"),
+        "boxes": crowsetta.formats.bbox.AudBBox.from_file(tmp_path / "b.txt"),
+        "times": crowsetta.formats.seq.AudSeq.from_file(tmp_path / "c.txt"),
+    }
+    for name, one in made.items():
+        one.to_file(tmp_path / f"{name}.txt")
+        table = read_labels([tmp_path / f"{name}.txt"])
+        assert table.problems == []
+        assert [(row.start_s, row.end_s, row.label) for row in table.rows] == [
+            (row.start_s, row.end_s, row.label) for row in CALLS
+        ]
+        bands = [(row.low_hz, row.high_hz) for row in table.rows]
+        assert bands == [(None, None) if name == "times" else (row.low_hz, row.high_hz) for row in CALLS]
+
+
+def test_a_project_that_soundevent_writes_is_read_with_all_its_tags(tmp_path: Path) -> None:
+    data = pytest.importorskip("soundevent.data")
+    from soundevent.io import load, save
+
+    recording = data.Recording(path=Path("/a/night.wav"), duration=10.0, samplerate=48000, channels=1)
+    shapes = [
+        data.BoundingBox(coordinates=[1.0, 2000.0, 2.0, 4000.0]),
+        data.TimeInterval(coordinates=[3.0, 3.5]),
+        data.Polygon(coordinates=[[[4.0, 1000.0], [5.0, 1000.0], [5.0, 3000.0], [4.0, 1000.0]]]),
+    ]
+    tags = [
+        [("species", "Myotis myotis"), ("event", "Echolocation"), ("quality", "A"), ("quality", "B")],
+        [("event", "Social"), ("checked", "yes")],
+        [],
+    ]
+    events = [
+        data.SoundEventAnnotation(
+            sound_event=data.SoundEvent(recording=recording, geometry=shape),
+            tags=[data.Tag(key=key, value=value) for key, value in each],
+        )
+        for shape, each in zip(shapes, tags)
+    ]
+    clip = data.Clip(recording=recording, start_time=0.0, end_time=10.0)
+    annotated = data.ClipAnnotation(clip=clip, sound_events=events)
+    task = data.AnnotationTask(clip=clip)
+    save(data.AnnotationProject(name="bats", clip_annotations=[annotated], tasks=[task]), tmp_path / "bats.json")
+    table = read_labels([tmp_path / "bats.json"])
+    assert table.problems == []
+    assert [(row.start_s, row.end_s, row.low_hz, row.label) for row in table.rows] == [
+        (1.0, 2.0, 2000.0, "Myotis myotis"), (3.0, 3.5, None, "Social"), (4.0, 5.0, 1000.0, "")
+    ]  # fmt: skip
+    rows = [replace(row, duration_s=10.0, rate=48000) for row in table.rows]
+    FORMATS["aoef"].write([*rows[:1], replace(rows[1], label="Feeding"), rows[2]], tmp_path / "out.json")
+    (again,) = load(tmp_path / "out.json", type="annotation_project").clip_annotations
+    found = [sorted((tag.key, tag.value) for tag in event.tags) for event in again.sound_events]
+    assert found == [
+        [("dwc:scientificName", "Myotis myotis"), ("event", "Echolocation"), ("quality", "A"), ("quality", "B")],
+        [("checked", "yes"), ("event", "Feeding")],
+        [],
+    ], "a new label replaces the tag that the old one came from"
+
+
+def test_alternatives_of_a_prediction_keep_their_scores(tmp_path: Path) -> None:
+    pytest.importorskip("soundevent")
+    tags = '[["dwc:scientificName", "Myotis nattereri", 0.25], ["quality", "A"]]'
+    row = replace(CALLS[0], status="predicted", said_by="model", probability=0.5, who="", other_tags=tags)
+    FORMATS["aoef"].write([row], tmp_path / "out.json")
+    (back,) = read_labels([tmp_path / "out.json"]).rows
+    assert (back.label, back.probability, sorted(json.loads(back.other_tags))) == ("Wren", 0.5, json.loads(tags))
+    FORMATS["aoef"].write([replace(row, status="confirmed", said_by="person")], tmp_path / "checked.json")
+    (checked,) = read_labels([tmp_path / "checked.json"]).rows
+    assert json.loads(checked.other_tags) == [["quality", "A"]], "nobody confirmed the alternative"
+
+
+def test_tables_that_pandas_writes_are_read(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"recording": ["a.wav", "b\tc.wav"], "onset": [0.125, 1.000001], "offset_s": [0.5, 2.0],
+         "Species": ["🐦", "x,y"], "confidence": [0.5, None]}
+    )  # fmt: skip
+    frame.to_csv(tmp_path / "calls.csv", index=False)
+    frame.to_parquet(tmp_path / "calls.parquet")
+    for name in ("calls.csv", "calls.parquet"):
+        table = read_labels([tmp_path / name])
+        assert table.problems == []
+        assert [(row.file, row.start_s, row.end_s, row.label, row.probability, row.status) for row in table.rows] == [
+            ("a.wav", 0.125, 0.5, "🐦", 0.5, "predicted"), ("b\tc.wav", 1.000001, 2.0, "x,y", None, "confirmed")
+        ]  # fmt: skip
+    frame.drop(columns="Species").to_parquet(tmp_path / "calls.parquet")
+    assert "no column of labels" in read_labels([tmp_path / "calls.parquet"]).problems[0].reason
+
+
 def test_aoef_is_read_by_soundevent(tmp_path: Path) -> None:
     soundevent_io = pytest.importorskip("soundevent.io")
     rows = [*CALLS, replace(CALLS[0], status="predicted", said_by="model", probability=0.25, low_hz=None, high_hz=None)]

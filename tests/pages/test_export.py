@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import zipfile
+from datetime import date
 from pathlib import Path
 
 from sqlalchemy import insert, update
@@ -45,6 +46,20 @@ def test_predictions_below_the_threshold_stay_out(project, show):
     assert "predicted" not in str([table.value for table in app.dataframe])
     app.slider(key="export.p").set_value(0.0).run()
     assert "predicted" in set(app.dataframe[0].value["Status"])
+
+
+def test_padding_rate_and_days_are_chosen_on_the_page(project, show):
+    app = show(project, "export")
+    app.radio(key="export.what").set_value("all").run()
+    app.selectbox(key="export.format").set_value("birdnet-training").run()
+    app.number_input(key="export.padding.birdnet-training.s").set_value(0.25).run()
+    assert app.selectbox(key="export.rate.birdnet-training").value == 48_000
+    app.date_input(key="export.since").set_value(date(1990, 5, 1)).run()
+    press(app, "Export")
+    (job,) = project.jobs.list()
+    assert (job.params["padding"], job.params["rate"], job.params["since"]) == (0.25, 48_000, "1990-05-01")
+    app.date_input(key="export.until").set_value(date(1990, 5, 2)).run()
+    assert "No segment matches this choice yet" in texts(app)
 
 
 def test_only_formats_of_the_projects_kind_are_offered(project, pictures, show):
@@ -91,7 +106,10 @@ def test_only_files_of_the_export_are_offered_and_zipped(project, show):
     _write_export(project, target, "raven")
     (one,) = project.exports.list()
     with zipfile.ZipFile(io.BytesIO(one.content())) as archive:
-        assert archive.namelist() == [f"garden_{n}.wav.selections.txt" for n in range(1, 5)]
+        assert archive.namelist() == [
+            *(f"garden_{n}.wav.selections.txt" for n in range(1, 5)),
+            "bagtag.provenance.json",
+        ]
     assert one.file_name == "raven.zip"
     app = show(project, "export")
     assert "segments of 1 bag were missing" in texts(app)

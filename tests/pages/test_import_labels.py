@@ -20,6 +20,8 @@ def test_labels_are_previewed_imported_and_undone(project, show):
     app = show(project, "import_labels")
     assert "No labels chosen yet" in texts(app)
     lines = f"file,start_s,end_s,low_hz,high_hz,label\n{file},0.1,0.3,300,400,Bittern\nnowhere,0,1,,,Wren\n"
+    upload(app, "calls.csv", f"{lines}{file},9.5,12,300,400,Bittern\n")
+    assert "1 label partly outside of the recording or its bags, cut there." in texts(app)
     upload(app, "calls.csv", lines)
     shown = texts(app)
     assert "2 labels" in shown and "1 new class: Bittern\n" in shown and "1 label cannot be imported" in shown
@@ -43,11 +45,27 @@ def test_lines_that_cannot_be_read_stop_the_import_until_they_are_left_out(proje
     assert project.edits.history()[0].act == "import_labels"
 
 
+def test_columns_that_are_not_recognised_are_chosen_by_hand(project, show):
+    file = project.bags.get(project.bags.ids()[0]).path
+    app = show(project, "import_labels")
+    upload(app, "calls.csv", f"wo;von;bis;vogel\n{file};0,5;1,25;Bittern\n")
+    assert "choose the columns" in app.dataframe[0].value["Reason"][0]
+    for field, heading in {"file": "wo", "start_s": "von", "end_s": "bis", "label": "vogel"}.items():
+        app.selectbox(key=f"import.column.{field}").set_value(heading).run()
+    assert "1 new class: Bittern" in texts(app)
+    press(app, "Import 1 segment")
+    (new,) = [one for one in project.segments.list(project.bags.ids()[0]) if one.origin == "drawn"]
+    assert (new.left, new.right) == (0.5, 1.25)
+
+
 @pytest.mark.parametrize("page", ["library", "train", "review", "wall", "map", "export"])
 def test_pages_show_imported_suggestions_like_predictions(project, show, page):
     file = project.bags.get(project.bags.ids()[0]).path
     app = show(project, "import_labels", import__way="suggestions")
     upload(app, "calls.csv", f"file,start_s,end_s,low_hz,high_hz,label,score\n{file},0.1,0.3,300,400,Wren,0.95\n")
+    app.slider(key="import.score").set_value(1.0).run()
+    assert app.button(key="import.start").disabled, "all scores are lower"
+    app.slider(key="import.score").set_value(0.95).run()
     press(app, "Import 1 suggestion")
     assert project.runs.current().model == "imported"
     app = show(project, page)

@@ -13,7 +13,7 @@ from typing import Any
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
-        "miml_core.project.jobs.worker",
+        "miml_core.worker",
         "miml_core.project.jobs.tasks.training",
         "miml_core.features.acoustic_kernels",
         "miml_core.instances",
@@ -133,7 +133,7 @@ def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: C
 
     A stubborn one does not even notice that it was cancelled.
     """
-    from miml_core.project.jobs import worker
+    from miml_core import worker
     from miml_core.project.jobs.context import JobContext
 
     os.setsid()

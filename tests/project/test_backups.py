@@ -109,25 +109,26 @@ def test_the_folder_of_an_unknown_run_is_moved_and_not_deleted(small: Project) -
 
 def _fake_migration(monkeypatch: pytest.MonkeyPatch, scripts: Path) -> None:
     shutil.copytree(migrate.SCRIPTS, scripts)
-    (scripts / "versions" / "0003_weather.py").write_text(
-        "from alembic import op\nrevision, down_revision = '0003', '0002'\n"
+    (scripts / "versions" / "9999_weather.py").write_text(
+        f"from alembic import op\nrevision, down_revision = '9999', '{migrate.LATEST}'\n"
         "def upgrade():\n    op.execute('ALTER TABLE bags ADD COLUMN weather TEXT')\n"
     )
     monkeypatch.setattr(migrate, "SCRIPTS", scripts)
-    monkeypatch.setattr(migrate, "LATEST", "0003")
+    monkeypatch.setattr(migrate, "LATEST", "9999")
 
 
 def test_a_migration_without_space_for_its_backup_does_not_begin(
     small: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small.close()
+    before = migrate.LATEST
     _fake_migration(monkeypatch, tmp_path / "migrations")
     with monkeypatch.context() as patch:
         patch.setattr("miml_core.project.db.backups._flush", disk_full)
         with pytest.raises(BagtagError, match="could not be written"):
             Project.open(small.folder)
     with closing(sqlite3.connect(small.folder / "project.db")) as database:
-        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("0002",)
+        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == (before,)
     Project.open(small.folder).close()
     (copy,) = names(small)
     assert copy.startswith("before-migration-")

@@ -171,7 +171,7 @@ def test_another_project_does_not_replace_an_export(small: Project, there: Path,
 def test_many_files_are_written_all_or_none(small: Project, there: Path, target: str) -> None:
     assert export(small, there / target, "raven").state == "done"
     before = contents(there)
-    assert len(before) == (1 if target.endswith("zip") else 2)
+    assert len(before) == (2 if target.endswith("zip") else 3), "with the side file"
     small.edits.set_label([1, 6], 2)
     last = there / target if target.endswith("zip") else there / target / "media" / "clip 1.wav.selections.txt"
     with last.open("ab") as file:
@@ -288,11 +288,11 @@ def test_own_label_maps_are_not_imported_as_pictures(tmp_path: Path) -> None:
     with Project.create(tmp_path / "new", kind="picture") as new:
         job = new.jobs.start("import", {"paths": [str(tmp_path / "meadow")]})
         assert job.state == "done" and job.result["files"] == 3 and job.result["exports"] == 4
-        assert "4 pictures were left out because an export of Bagtag wrote them" in job.message
+        assert "4 files were left out because an export of Bagtag wrote them" in job.message
         assert not [each.path for each in new.media.list() if "labels" in each.path or "segments" in each.path]
     with Project.create(tmp_path / "empty", kind="picture") as empty:
         job = empty.jobs.start("import", {"paths": [str(tmp_path / "meadow" / "maps" / "labels")]})
-        assert job.state == "failed" and "2 pictures were left out" in job.message
+        assert job.state == "failed" and "2 files were left out" in job.message
 
 
 @pytest.mark.parametrize("state", ["running", "queued"])
@@ -364,7 +364,11 @@ def test_exports_made_are_only_files_this_installation_wrote(small: Project, the
     (there / "raven" / "diary.txt").write_text("mine")
     export(small, there / "raven", "raven")
     ours, *foreign = small.exports.list(limit=20)
-    assert [Path(file).name for file in ours.files] == ["clip 0.wav.selections.txt", "clip 1.wav.selections.txt"]
+    assert [Path(file).name for file in ours.files] == [
+        "clip 0.wav.selections.txt",
+        "clip 1.wav.selections.txt",
+        "bagtag.provenance.json",
+    ]
     assert ours.size == sum(Path(file).stat().st_size for file in ours.files) and ours.is_there()
     assert all(one.files == () and not one.is_there() for one in foreign)
     shutil.copytree(small.folder, tmp_path / "copy")

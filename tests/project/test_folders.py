@@ -99,21 +99,22 @@ def test_an_older_project_is_brought_up_to_date_after_a_backup(
     small.close()
     scripts = tmp_path / "migrations"
     shutil.copytree(migrate.SCRIPTS, scripts)
-    (scripts / "versions" / "0003_weather.py").write_text(
+    before, after = migrate.LATEST, "9999"
+    (scripts / "versions" / "9999_weather.py").write_text(
         "from alembic import op\n"
-        "revision, down_revision = '0003', '0002'\n"
+        f"revision, down_revision = '{after}', '{before}'\n"
         "def upgrade():\n    op.execute(\"ALTER TABLE bags ADD COLUMN weather TEXT NOT NULL DEFAULT 'fine'\")\n"
     )
     monkeypatch.setattr(migrate, "SCRIPTS", scripts)
-    monkeypatch.setattr(migrate, "LATEST", "0003")
+    monkeypatch.setattr(migrate, "LATEST", after)
     with Project.open(small.folder) as project:
         assert project.bags.get(1).tags == {1: 1}
         with project.store.read() as connection:
             assert connection.execute(text("SELECT DISTINCT weather FROM bags")).scalars().all() == ["fine"]
-            assert migrate.version(connection) == "0003"
+            assert migrate.version(connection) == after
     (copy,) = (small.folder / "backups").iterdir()
     with closing(sqlite3.connect(copy)) as database:
-        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("0002",)
+        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == (before,)
         assert database.execute("SELECT count(*) FROM tags").fetchone() == (1,)
     Project.open(small.folder).close()
     assert len(list((small.folder / "backups").iterdir())) == 1, "once is enough"
@@ -125,13 +126,13 @@ def test_a_migration_that_fails_changes_nothing(
     small.close()
     scripts = tmp_path / "migrations"
     shutil.copytree(migrate.SCRIPTS, scripts)
-    (scripts / "versions" / "0003_broken.py").write_text(
-        "from alembic import op\nrevision, down_revision = '0003', '0002'\n"
+    (scripts / "versions" / "9999_broken.py").write_text(
+        f"from alembic import op\nrevision, down_revision = '9999', '{migrate.LATEST}'\n"
         "def upgrade():\n    op.execute('DROP TABLE tags')\n    raise RuntimeError('half-way')\n"
     )
     with monkeypatch.context() as patch:
         patch.setattr(migrate, "SCRIPTS", scripts)
-        patch.setattr(migrate, "LATEST", "0003")
+        patch.setattr(migrate, "LATEST", "9999")
         with pytest.raises(RuntimeError):
             Project.open(small.folder)
     with Project.open(small.folder) as project:

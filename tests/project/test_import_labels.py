@@ -138,6 +138,7 @@ def test_labels_without_a_place_here_are_listed(cut: Project) -> None:
         "'t.csv', line 6": "The frequencies are outside of the analysed band",
     }
     assert [each.edges["right"] for each in shown.shapes.new] == [25.0], "the last one is cut at the end"
+    assert shown.plan.n_cut == 1
     elsewhere = replace(LABEL, file="elsewhere.wav", label="Crane")
     cut.edits.import_labels(cut.edits.preview_labels(table_of(*rows, elsewhere)))
     assert [one.name for one in cut.classes.list()] == ["Wren"], "no class of a file that is not here"
@@ -230,6 +231,20 @@ def test_a_project_of_whombat_comes_in_complete_and_goes_out_equal(tmp_path: Pat
 
     left = read_labels([tmp_path / "out.json"])
     assert left.problems == [] and content(left) == content(came)
+    tags = [tags_of_boxes(path) for path in (bats / "example_annotation_project.json", tmp_path / "out.json")]
+    assert len(tags[0]) == 433 and tags[0] == tags[1] and sum(len(each) > 4 for each in tags[0]) == 3
+
+
+def tags_of_boxes(path: Path) -> list[tuple[object, ...]]:
+    """Return time, band and all tags of each box of an annotation project, as soundevent reads them."""
+    from soundevent.io import load
+
+    project = load(path, type="annotation_project")
+    return sorted(
+        (Path(clip.clip.recording.path).name, *event.sound_event.geometry.coordinates[::2],
+         *sorted((tag.key, tag.value) for tag in event.tags))
+        for clip in project.clip_annotations for event in clip.sound_events
+    )  # fmt: skip
 
 
 def test_pictures(tmp_path: Path) -> None:

@@ -62,9 +62,22 @@ def test_counts_for_the_choice_of_a_class_equal_the_lists(predicted: Project) ->
     predicted.edits.set_label(2, ROBIN)
     predicted.edits.accept_above(0.75)
     for one in predicted.review.wall_classes():
-        counts = {"open": one.n_open, "checked": one.n_checked, "threshold": one.n_threshold}
+        counts = {"open": one.n_open, "unsure": one.n_unsure, "checked": one.n_checked, "threshold": one.n_threshold}
         assert {show: len(ids(predicted, predicted=one.label, show=show)) for show in counts} == counts
     assert {one.label for one in predicted.review.wall_classes()} == {WREN, ROBIN, BACKGROUND}
+
+
+def test_a_best_guess_below_the_threshold_is_in_a_list_of_its_own(predicted: Project) -> None:
+    predicted.review.set_sure_from(0.75)
+    assert ids(predicted, predicted=WREN) == [4, 9, 5]
+    assert ids(predicted, predicted=WREN, show="unsure") == [1, 6, 2, 7, 3, 8]
+    assert ids(predicted, predicted=WREN, show="all") == [1, 6, 2, 7, 3, 8, 4, 9, 5]
+    assert ids(predicted, predicted=BACKGROUND, show="unsure") == [10]
+    (wren,) = [one for one in predicted.review.wall_classes() if one.label == WREN]
+    assert (wren.n_open, wren.n_unsure) == (3, 6)
+    predicted.edits.accept_above(0.65)  # some of these have a label, and none is sure
+    (wren,) = [one for one in predicted.review.wall_classes() if one.label == WREN]
+    assert (wren.n_open, wren.n_unsure, wren.n_threshold) == (0, 4, 5)
 
 
 def test_a_given_list_keeps_its_order_and_loses_what_is_gone(predicted: Project) -> None:

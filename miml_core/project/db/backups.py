@@ -14,6 +14,7 @@ import sqlite3
 import stat
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,17 +23,21 @@ from typing import Literal
 
 from miml_core.atomic_files import flush_folder
 from miml_core.errors import BagtagError
+from miml_core.project.db.interrupts import interrupted_by
 from miml_core.project.db.own_folders import own_folder
 
 FOLDER = "backups"
 N_DAILY = 7
 N_BEFORE_CHANGES = 10
 
+CopyProgress = Callable[[int, int], object]
+
 Kind = Literal["daily", "before-repair", "before-migration", "before-restore", "manual"]
 
 _NAME = re.compile(r"(daily|before-repair|before-migration|before-restore|manual|project)-([0-9-]{8,})\.db")
 _PARTIAL = ".partial"
 _GENTLE_PAGES, _GENTLE_PAUSE_S = 1000, 0.01
+_PAGE_BYTES = 8192
 _STALE_PARTIAL_S = 24 * 3600
 
 
@@ -66,17 +71,20 @@ def daily_path(project: Path) -> Path:
     return project / FOLDER / f"daily-{time.strftime('%Y-%m-%d')}.db"
 
 
-def copy_database(source: sqlite3.Connection, target: Path, *, gentle: bool = False) -> Path:
+def copy_database(
+    source: sqlite3.Connection, target: Path, *, gentle: bool = False, progress: CopyProgress | None = None
+) -> Path:
     """Write a checked copy of an open database to `target`, which appears complete or not at all.
 
-    With `gentle`, the copy is made in small steps with pauses, so that the disk stays free for others.
+    With `gentle`, the copy is made in small steps with pauses, so that the disk stays free for others. `progress` is
+    called after each step with the megabytes copied and their number; an exception that it raises ends the copy.
     """
     partial = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PARTIAL, dir=target.parent)
         os.close(handle)
         partial = Path(name)
-        _copy(source, partial, gentle=gentle)
+        _copy(source, partial, gentle=gentle, progress=progress)
         _flush(partial)
         partial.replace(target)
         flush_folder(target.parent)
@@ -92,19 +100,26 @@ def copy_database(source: sqlite3.Connection, target: Path, *, gentle: bool = Fa
     return target
 
 
-def _copy(source: sqlite3.Connection, partial: Path, *, gentle: bool) -> None:
+def _copy(source: sqlite3.Connection, partial: Path, *, gentle: bool, progress: CopyProgress | None) -> None:
+    def tell(status: int, remaining: int, total: int) -> None:
+        if progress is not None:
+            progress((total - remaining) * _PAGE_BYTES // 10**6, -(-total * _PAGE_BYTES // 10**6))
+
+    pages = _GENTLE_PAGES if gentle or progress is not None else -1
     with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
         in_transaction = source.in_transaction
         if not in_transaction:
             source.execute("BEGIN")  # a snapshot of the project, whatever is written meanwhile
         try:
             source.execute("SELECT 1 FROM sqlite_master").fetchone()
-            source.backup(copy, pages=_GENTLE_PAGES if gentle else -1, sleep=_GENTLE_PAUSE_S)
+            source.backup(copy, pages=pages, progress=tell, sleep=_GENTLE_PAUSE_S if gentle else 0.0)
         finally:
             if not in_transaction:
                 source.execute("ROLLBACK")
         copy.execute("PRAGMA journal_mode = DELETE")  # a single file, without a log beside it
-        found = copy.execute("PRAGMA quick_check(1)").fetchone()[0]
+        pages_copied = copy.execute("PRAGMA page_count").fetchone()[0]
+        with interrupted_by(copy, lambda: tell(0, 0, pages_copied)):
+            found = copy.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise sqlite3.DatabaseError(f"the copy is damaged, and so is the project's database: {found}")
     database = source.execute("PRAGMA database_list").fetchone()[2]

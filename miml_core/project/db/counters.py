@@ -30,7 +30,8 @@ _N_REVIEWED = """
     """
 _OF_BAG = f"""
     UPDATE bags SET n_tags = {_N_TAGS}, n_segments = {_N_SEGMENTS}, n_reviewed = {_N_REVIEWED},
-      doubt = (SELECT 1 - min(probability) FROM predictions WHERE bag_id = bags.id AND NOT reviewed)
+      doubt = (SELECT sum(1 - probability) * sum(1 - probability) / count(*)
+        FROM predictions WHERE bag_id = bags.id AND NOT reviewed)
     """
 _WRONG = f"""
     SELECT count(*) FROM bags

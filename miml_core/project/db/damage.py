@@ -39,6 +39,7 @@ _JSON: dict[str, dict[str, type | tuple[type, ...]]] = {
     "edits": {"result": dict},
     "runs": {"params": dict, "scores": dict, "curves": dict, "classes": list},
     "jobs": {"params": dict, "info": dict, "result": dict},
+    "merges": {"people": list, "counts": dict, "agreement": dict},
 }
 """Columns that hold JSON, and the type of its value."""
 

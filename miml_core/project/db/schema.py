@@ -138,9 +138,11 @@ segments = Table(
     Column("origin", Text, nullable=False),
     Column("alive", Boolean, nullable=False, default=True),
     Column("revision", Integer, nullable=False, default=0),
+    Column("other_tags", Text),
     sqlite_autoincrement=True,
 )
-"""`alive` is false for segments that a person deleted, merged or split: undo restores them."""
+"""`alive` is false for segments that a person deleted, merged or split: undo restores them. `other_tags` are those that
+a segment was imported with besides its label (`exchange/other_tags.py`)."""
 
 features = Table(
     "features",
@@ -280,6 +282,43 @@ Index(
     predictions.c.informative,
     sqlite_where=text("NOT reviewed AND informative IS NOT NULL"),
 )
+
+merges = Table(
+    "merges",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("people", Text, nullable=False),
+    Column("counts", Text, nullable=False),
+    Column("agreement", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Copies of other annotators that were merged into the project, with the agreement before the merge."""
+
+conflicts = Table(
+    "conflicts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("merge_id", Integer, ForeignKey("merges.id"), nullable=False),
+    _bag(index=True),
+    Column("segment_id", Integer, ForeignKey("segments.id", ondelete="CASCADE"), index=True),
+    Column("class_id", Integer, ForeignKey("classes.id")),
+    Column("ours", Integer),
+    Column("ours_by", Text, nullable=False),
+    Column("ours_at", Float, nullable=False),
+    Column("theirs", Integer, nullable=False),
+    Column("theirs_by", Text, nullable=False),
+    Column("theirs_at", Float, nullable=False),
+    Column("resolved", Boolean, nullable=False, default=False),
+    sqlite_autoincrement=True,
+)
+"""What a merge found answered differently; ours was kept.
+
+Of a label (`segment_id`): class ids, -2 for background, null for none. Of a tag (`class_id`): 1 and -1. Open as long as
+nobody decided: see `queries/conflicts.py`.
+"""
 
 jobs = Table(
     "jobs",

@@ -189,12 +189,14 @@ class Store:
         backups.prune(self.folder)
         return path
 
-    def copy_to(self, path: Path, *, gentle: bool = False) -> Path:
+    def copy_to(
+        self, path: Path, *, gentle: bool = False, progress: backups.CopyProgress | None = None
+    ) -> Path:
         """Copy the database as it is at this moment."""
         with self._explained(), self._engine.connect() as connection:
             file = _file(connection)
             file.check_in_place()
-            return backups.copy_database(file, path, gentle=gentle)
+            return backups.copy_database(file, path, gentle=gentle, progress=progress)
 
     def close(self) -> None:
         """Close all connections, after a backup that is being made."""

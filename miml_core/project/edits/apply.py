@@ -18,11 +18,13 @@ from miml_core.project.db.store import Store
 from miml_core.project.edits import history
 from miml_core.project.edits.bags import RemoveBags, SetNote
 from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
+from miml_core.project.edits.conflicts import ResolveConflicts
 from miml_core.project.edits.edit import Edit
 from miml_core.project.edits.fields import OptionalBagId, OptionalNumber, Schema
 from miml_core.project.edits.import_labels import ImportLabels
 from miml_core.project.edits.label_many import AcceptAbove, LabelMany, has_corrections
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
+from miml_core.project.edits.merge_copy import MergeCopy
 from miml_core.project.edits.row_changes import RowChanges, keys_of
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
 from miml_core.project.edits.tags import Finish, NothingHere, SetTags, Tag, Unfinish
@@ -54,7 +56,8 @@ EDITS: dict[str, type[Edit]] = {
     for each in (
         *(Tag, TagByName, SetTags, Finish, Unfinish, NothingHere, SetLabel, Accept, AcceptBag, LabelMany, AcceptAbove),
         *(DrawSegment, RedrawSegment, MergeSegments, SplitSegment, DeleteSegments, SetNote, RemoveBags),
-        *(AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, ImportLabels, Undo, Redo),
+        *(AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, ImportLabels, MergeCopy),
+        *(ResolveConflicts, Undo, Redo),
     )
 }
 """Every edit by its name."""

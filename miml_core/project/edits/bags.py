@@ -9,7 +9,17 @@ from sqlalchemy import Connection, Row, delete, func, select
 
 from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
-from miml_core.project.db.schema import bag_predictions, bags, features, media, predictions, segments, tags, verdicts
+from miml_core.project.db.schema import (
+    bag_predictions,
+    bags,
+    conflicts,
+    features,
+    media,
+    predictions,
+    segments,
+    tags,
+    verdicts,
+)
 from miml_core.project.edits.edit import Edit, Outcome
 from miml_core.project.edits.fields import BagId, BagIds, Flag, Note
 from miml_core.project.edits.row_changes import RowChanges
@@ -63,6 +73,8 @@ class RemoveBags(Edit):
 
 def _remove_one(changes: RowChanges, bag: Row[Any]) -> None:
     connection = changes.connection
+    for conflict_id in connection.execute(select(conflicts.c.id).where(conflicts.c.bag_id == bag.id)).scalars().all():
+        changes.delete(conflicts, conflict_id)
     for segment_id in connection.execute(select(segments.c.id).where(segments.c.bag_id == bag.id)).scalars().all():
         changes.delete(verdicts, segment_id)
         connection.execute(delete(predictions).where(predictions.c.segment_id == segment_id))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sqlalchemy import Connection, text, update
 
@@ -23,6 +23,9 @@ from miml_core.project.edits.label_plan import MAPPING, LabelPlan, Piece, label_
 from miml_core.project.edits.label_shapes import NewSegment, SegmentPlan
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.edits.suggested_labels import add_suggestions
+
+if TYPE_CHECKING:
+    from miml_core.media.grid import Grid
 
 _OF_BAGS = "IN (SELECT value FROM json_each(:bags))"
 _NUMBERS = text(f"SELECT bag_id, max(number) FROM segments WHERE bag_id {_OF_BAGS} GROUP BY bag_id")
@@ -53,8 +56,8 @@ class ImportLabels(Edit):
         class_ids = class_ids_for(changes, used)
         tagged = self.plan.pieces
         if self.plan.options.way != "tags":
-            _retire(changes, self.shapes.replaced)
-            ids = _add_segments(changes, self.shapes.new)
+            retire(changes, self.shapes.replaced)
+            ids = add_segments(changes, [_columns(each) for each in self.shapes.new])
             tagged = [piece for piece in tagged if not piece.has_place]
             if self.plan.options.way == "segments":
                 _add_labels(changes, ids, self.shapes.new, class_ids, annotator)
@@ -70,27 +73,26 @@ class ImportLabels(Edit):
         return Outcome(_sentence(self.plan, self.shapes), None)
 
 
-def _add_segments(changes: RowChanges, new: Sequence[NewSegment]) -> list[int]:
-    """Add segments, numbered after those of their bags; return their ids."""
+def add_segments(changes: RowChanges, new: Sequence[tuple[int, Grid, bytes, Mapping[str, Any]]]) -> list[int]:
+    """Add drawn segments (bag, grid, region, edges and tags), numbered after those of their bags; return their ids."""
     connection = changes.connection
     grid_ids: dict[Any, int] = {}
     bag_grids: dict[int, int] = {}
-    chosen = json.dumps(sorted({each.piece.bag_id for each in new}))
+    chosen = json.dumps(sorted({bag_id for bag_id, *_ in new}))
     numbers = defaultdict(int, {row[0]: row[1] for row in connection.execute(_NUMBERS, {"bags": chosen})})
     rows = []
-    for each in new:
-        if each.grid not in grid_ids:
-            grid_ids[each.grid] = store_grid(connection, each.grid)
-        bag_id = each.piece.bag_id
+    for bag_id, grid, region, columns in new:
+        if grid not in grid_ids:
+            grid_ids[grid] = store_grid(connection, grid)
         numbers[bag_id] += 1
-        bag_grids[bag_id] = grid_ids[each.grid]
+        bag_grids[bag_id] = grid_ids[grid]
         rows.append(
             {
                 "bag_id": bag_id,
                 "number": numbers[bag_id],
-                "grid_id": grid_ids[each.grid],
-                "region": each.region,
-                **each.edges,
+                "grid_id": grid_ids[grid],
+                "region": region,
+                **columns,
                 "origin": "drawn",
                 "alive": True,
                 "revision": 0,
@@ -102,7 +104,13 @@ def _add_segments(changes: RowChanges, new: Sequence[NewSegment]) -> list[int]:
     return changes.insert_many(segments, rows)
 
 
-def _retire(changes: RowChanges, segment_ids: Iterable[int]) -> None:
+def _columns(new: NewSegment) -> tuple[int, Grid, bytes, dict[str, Any]]:
+    tags = {"other_tags": storable(new.piece.row.other_tags) or None}
+    return new.piece.bag_id, new.grid, new.region, {**new.edges, **tags}
+
+
+def retire(changes: RowChanges, segment_ids: Iterable[int]) -> None:
+    """Remove segments that nobody has labelled meanwhile; undo restores them."""
     free = changes.connection.execute(_STILL_FREE, {"segments": json.dumps(list(segment_ids))}).scalars().all()
     for segment_id in free:
         changes.update(segments, segment_id, alive=False)

@@ -103,6 +103,8 @@ class LabelPlan:
     """Labels that cannot be imported: outside of the recording, in no bag, of a file that is not there."""
     n_across: int
     """Labels that go to several bags."""
+    n_cut: int
+    """Labels that are cut because they begin before or end after the bags of the recording."""
     named_bags: list[int]
     """Bags of the files that the table names."""
 
@@ -125,7 +127,7 @@ def make_plan(
     class_names = {use.label: use.class_name for use in labels}
     left_out: list[LineProblem] = []
     pieces: list[Piece] = []
-    n_across = 0
+    n_across, n_cut = 0, 0
     for row, where in zip(table.rows, table.places):
         medium, reason = finder.find(row.file)
         class_name = "" if row.status == "background" else class_names.get(row.label) if row.label else None
@@ -140,11 +142,12 @@ def make_plan(
         else:
             found = _pieces(row, where, class_name, by_medium[medium], kind, left_out)
             n_across += len(found) > 1
+            n_cut += _is_cut(row, found)
             pieces += found
     files = _file_uses(table.rows, finder)
     used = {finder.find(use.name).medium for use in files}
     named_bags = [bag.id for medium in used if medium is not None for bag in by_medium[medium]]
-    return LabelPlan(options, len(table.rows), files, labels, pieces, left_out, n_across, named_bags)
+    return LabelPlan(options, len(table.rows), files, labels, pieces, left_out, n_across, n_cut, named_bags)
 
 
 def _bags_of_media(connection: Connection) -> dict[int, list[Row[Any]]]:
@@ -226,6 +229,15 @@ def _pieces(
         reason = _NO_BAG if 0 <= start < duration else _OUTSIDE
         left_out.append(LineProblem(where, reason, f"{row.file!r} at {start:g} s to {end:g} s, of {duration:g} s"))
     return found
+
+
+def _is_cut(row: SegmentRow, pieces: list[Piece]) -> bool:
+    """Return whether a part of a label is in no bag."""
+    spans = [piece.span for piece in pieces if piece.span is not None]
+    if not spans or row.start_s is None:
+        return False
+    first, last = min(start for start, _ in spans), max(end for _, end in spans)
+    return first - row.start_s > _SAME_SECONDS or (row.end_s or row.start_s) - last > _SAME_SECONDS
 
 
 def is_background(piece: Piece) -> bool:

@@ -150,16 +150,16 @@ def _resolve(made: SegmentPlan, new: list[NewSegment], existing: list[Row[Any]],
         made.new += new
         return
     there = np.array([(row.left, row.right, row.low, row.high) for row in existing], dtype=float)
-    areas = _areas(there)
+    areas = box_areas(there)
     is_free = np.array([row.origin in _DETECTED and row.at is None for row in existing])
     labels = [None if row.at is None else row.class_name or "" for row in existing]
     replaced = np.zeros(len(existing), dtype=bool)
     for first in range(0, len(new), _AT_ONCE):
         part = new[first : first + _AT_ONCE]
         edges = np.array([list(each.edges.values()) for each in part])
-        shared = _shared(edges, there)
+        shared = shared_areas(edges, there)
         covered = shared >= _HALF * areas
-        over = np.any(shared >= _HALF * np.minimum(areas, _areas(edges)[:, None]), axis=1).tolist()
+        over = np.any(shared >= _HALF * np.minimum(areas, box_areas(edges)[:, None]), axis=1).tolist()
         same = (np.abs(there - edges[:, None]) <= _SAME * np.maximum(np.abs(edges[:, None]), 1.0)).all(axis=2)
         for place, each in enumerate(part):
             if each.piece.class_name in [labels[k] for k in np.flatnonzero(same[place])]:
@@ -180,11 +180,12 @@ def _has_both_sides(piece: Piece) -> bool:
     return piece.span is None or piece.row.low_hz is not None or bool(piece.row.outline)
 
 
-def _areas(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+def box_areas(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (n,) the areas of boxes (left, right, low, high)."""
     return np.maximum(boxes[:, 1] - boxes[:, 0], 1e-12) * np.maximum(boxes[:, 3] - boxes[:, 2], 1e-12)
 
 
-def _shared(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+def shared_areas(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the area that each box (rows) shares with each of the others (columns)."""
     first, second = boxes[:, None], others[None]
     width = np.minimum(first[..., 1], second[..., 1]) - np.maximum(first[..., 0], second[..., 0])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, bindparam, select
 
 from miml_core.project.db.rows import bag_row, class_row
-from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, segments, verdicts
+from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, conflicts, segments, verdicts
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import tags as tags_table
 from miml_core.project.edits.edit import Edit, Outcome
@@ -17,6 +18,9 @@ from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.errors import NeedsConfirmation
 from miml_core.project.queries.bags import tags_of_bag
 
+_TAG_CONFLICTS = select(conflicts.c.id, conflicts.c.class_id).where(
+    conflicts.c.bag_id == bindparam("bag"), conflicts.c.segment_id.is_(None), ~conflicts.c.resolved
+)
 _WORDS = {1: "tagged {}", -1: "tagged as without {}", 0: "no longer tagged {}"}
 
 
@@ -36,7 +40,7 @@ class Tag(Edit):
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         bag = bag_row(changes.connection, self.bag)
         name = class_row(changes.connection, self.class_id).name
-        _set(changes, bag, {self.class_id: self.value}, confirm=self.confirm)
+        set_tags(changes, bag, {self.class_id: self.value}, confirm=self.confirm)
         return Outcome(f"{bag.name}: {_WORDS[self.value].format(name)}", bag.id)
 
 
@@ -56,7 +60,7 @@ class SetTags(Edit):
         wanted = dict(self.tags)
         names = [class_row(changes.connection, class_id).name for class_id, value in wanted.items() if value > 0]
         cleared = dict.fromkeys(set(tags_of_bag(changes.connection, bag.id)) - set(wanted), 0)
-        _set(changes, bag, {**cleared, **wanted}, confirm=self.confirm)
+        set_tags(changes, bag, {**cleared, **wanted}, confirm=self.confirm)
         if self.finish:
             _finish(changes, bag)
         finished = ", finished" if self.finish else ""
@@ -102,7 +106,7 @@ class NothingHere(Edit):
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         bag = bag_row(changes.connection, self.bag)
         cleared = dict.fromkeys(tags_of_bag(changes.connection, bag.id), 0)
-        _set(changes, bag, cleared, confirm=self.confirm)
+        set_tags(changes, bag, cleared, confirm=self.confirm)
         _finish(changes, bag)
         return Outcome(f"{bag.name}: nothing here", bag.id)
 
@@ -115,6 +119,7 @@ def add_tag(changes: RowChanges, bag_id: int, class_id: int) -> bool:
 def _finish(changes: RowChanges, bag: Row[Any], *, rest_unknown: bool = False) -> None:
     """End the tagging of a bag; labels that a threshold gave and that are absent now are cleared."""
     changes.update(bags_table, bag.id, finished=True, rest_unknown=rest_unknown)
+    _decide_conflicts(changes, bag)
     if not rest_unknown:
         present = {class_id for class_id, value in tags_of_bag(changes.connection, bag.id).items() if value > 0}
         for segment_id, class_id in _labelled(changes, bag, verdicts.c.checked_by == BY_THRESHOLD):
@@ -122,13 +127,22 @@ def _finish(changes: RowChanges, bag: Row[Any], *, rest_unknown: bool = False) -
                 changes.delete(verdicts, segment_id)
 
 
-def _set(changes: RowChanges, bag: Row[Any], wanted: dict[int, int], *, confirm: bool) -> None:
+def set_tags(changes: RowChanges, bag: Row[Any], wanted: dict[int, int], *, confirm: bool) -> None:
+    """Set tags of a bag ({class id: 1, -1 or 0}), and clear the labels of segments whose tags are removed."""
     _clear_labels(changes, bag, [class_id for class_id, value in wanted.items() if value <= 0], confirm=confirm)
+    _decide_conflicts(changes, bag, wanted)
     for class_id, value in wanted.items():
         if value == 0:
             changes.delete(tags_table, bag.id, class_id)
         else:
             changes.put(tags_table, bag.id, class_id, value=value)
+
+
+def _decide_conflicts(changes: RowChanges, bag: Row[Any], class_ids: Container[int] | None = None) -> None:
+    """Resolve the conflicts of tags (of some classes) of a bag, because a person has decided."""
+    for row in changes.connection.execute(_TAG_CONFLICTS, {"bag": bag.id}).all():
+        if class_ids is None or row.class_id in class_ids:
+            changes.update(conflicts, row.id, resolved=True)
 
 
 def _clear_labels(changes: RowChanges, bag: Row[Any], class_ids: list[int], *, confirm: bool) -> None:

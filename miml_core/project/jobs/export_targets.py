@@ -18,6 +18,7 @@ from miml_core import installation
 from miml_core.errors import BagtagError
 from miml_core.exchange import FORMATS, Format
 from miml_core.exchange.names import is_safe_name
+from miml_core.exchange.provenance import side_file_of
 from miml_core.project.db.store import DATABASE
 
 EXPORTS = "exports"
@@ -38,18 +39,21 @@ def choose_target(folder: Path, params: dict[str, Any]) -> dict[str, Any]:
     folder : Path
         The project's folder.
     params : dict
-        Parameters of the export job, already checked (`check_params`).
+        Parameters of the export job, or of the job that packs the project, already checked (`check_params`).
 
     Raises
     ------
     BagtagError
         Nothing may be written there; then nothing is recorded.
     """
-    chosen = FORMATS[params["format"]]
+    chosen = FORMATS[params["format"]] if "format" in params else None
     target = Path(params["path"]).absolute()
     resolved = resolve_target(target)
-    check = TargetCheck(folder, chosen)
-    if chosen.is_one_file(resolved):
+    check = TargetCheck(folder, chosen) if chosen is not None else PackCheck(folder)
+    is_file = chosen is None or chosen.is_one_file(resolved)
+    if chosen is not None:
+        check.check_side_file(side_file_of(resolved, is_file=is_file))
+    if is_file:
         check.check_file(resolved)
         installation.allow_folder(folder, resolved.parent, "export")
     else:
@@ -77,24 +81,39 @@ class TargetCheck:
         The format whose file name extensions are allowed; by default those of all formats.
     media : iterable of Path, optional
         The paths of the project's media, which are never written, even while a file is missing.
+    side_file : Path, optional
+        The file about the export that is written with it.
     """
 
-    def __init__(self, folder: Path, format: Format | None = None, media: Iterable[Path] = ()) -> None:
+    def __init__(
+        self, folder: Path, format: Format | None = None, media: Iterable[Path] = (), side_file: Path | None = None
+    ) -> None:
         self._folder = folder.resolve()
         formats = FORMATS.values() if format is None else [format]
-        self._extensions = (*dict.fromkeys(extension for each in formats for extension in each.extensions), _ARCHIVE)
+        endings = dict.fromkeys(ending for each in formats for ending in (*each.extensions, *each.also_writes))
+        self._extensions: tuple[str, ...] = (*endings, _ARCHIVE)
         self._media = {_spelling(path) for path in media}
+        self._side_file = side_file
         chosen = [self._folder / EXPORTS, *installation.allowed_folders(folder, "export")]
         # A folder that has become a link is not the one that was chosen.
         self._chosen = [each for each in chosen if each.resolve() == each]
 
     def __call__(self, path: Path) -> None:
         """Raise `BagtagError` unless the file may be written."""
-        self.check_file(path)
+        if path == self._side_file:
+            self.check_side_file(path)
+        else:
+            self.check_file(path)
         self.check_chosen(path)
 
     def check_file(self, path: Path) -> None:
         """Raise `BagtagError` if the file is, or belongs to, something that an export must not touch."""
+        self.check_side_file(path)
+        if path.suffix.lower() not in self._extensions:
+            raise BagtagError(f"{str(path)!r} must end in {' or '.join(self._extensions)}; choose such a name.")
+
+    def check_side_file(self, path: Path) -> None:
+        """Do the same for the side file, whose extension is always the same."""
         self._check_path(path)
         if _spelling(path) in self._media:
             raise BagtagError(f"{str(path)!r} is the path of a media file of this project; choose another name.")
@@ -104,8 +123,6 @@ class TargetCheck:
             raise BagtagError(
                 f"{str(path)!r} already exists and is not an unchanged export of this project; choose another name."
             )
-        if path.suffix.lower() not in self._extensions:
-            raise BagtagError(f"{str(path)!r} must end in {' or '.join(self._extensions)}; choose such a name.")
 
     def check_folder(self, path: Path) -> None:
         """Raise `BagtagError` if files must not be written into the folder."""
@@ -142,6 +159,14 @@ class TargetCheck:
                     f"{str(path)!r} belongs to the project in {str(parent)!r} itself; choose another folder, such "
                     f"as {str(self._folder / EXPORTS)!r}."
                 )
+
+
+class PackCheck(TargetCheck):
+    """Check where a packed project may be written: as an export, and always as a zip file."""
+
+    def __init__(self, folder: Path, media: Iterable[Path] = ()) -> None:
+        super().__init__(folder, None, media)
+        self._extensions = (_ARCHIVE,)
 
 
 def _is_of_project(path: Path, project: Path) -> bool:

@@ -34,6 +34,7 @@ _LONGEST_GAP_S = 5.0
 _SAME_START_S = 2.0
 """Two readings of the start time of a process differ by up to a second (the time of boot is rounded)."""
 _LOG_BYTES = 65_536
+_PROGRAM = "miml_core.worker"
 
 _clock = time.monotonic
 
@@ -51,7 +52,7 @@ def start_worker(folder: Path, job_id: int) -> int:
         detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
     with open_new_file(_output_path(folder, job_id)) as file:
         child = subprocess.Popen(
-            [sys.executable, "-m", "miml_core.project.jobs.worker", str(folder), str(job_id)],
+            [sys.executable, "-m", _PROGRAM, str(folder), str(job_id)],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from miml_core.errors import BagtagError
+from miml_core.exchange.cutouts import MOST_PADDING, RATES
 from miml_core.project.media.files import check_windows
 
 DEFAULT_MODEL = "ored-lr"
@@ -22,6 +23,7 @@ STOP_EARLY = "stop_early"
 _MOST_ITEMS = 1_000_000
 _LONGEST_PATH = 32_768
 _LARGEST_ID = 2**63 - 1
+_MOST_FOLDERS = 1000
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ _DAY = Parameter(
     "a day such as 2024-05-01",
 )
 
+_MODEL_ID = Parameter(
+    _or_none(lambda value: isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None),
+    "the id of a model",
+)
+
 PARAMETERS: dict[str, dict[str, Parameter]] = {
     "import": {
         "paths": Parameter(
@@ -96,9 +103,39 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "run": Parameter(_or_none(lambda value: _is_whole(value, 1, _LARGEST_ID)), "the number of a run"),
     },
     "map": {},
+    "apply": {
+        "folders": Parameter(
+            lambda value: _is_list(value, _is_path) and 0 < len(value) <= _MOST_FOLDERS,
+            "a list of folders",
+            required=True,
+        ),
+        "archive": Parameter(_is_path, "a folder", required=True),
+        "run": Parameter(_or_none(lambda value: _is_whole(value, 1, _LARGEST_ID)), "the number of a run"),
+        "model": _MODEL_ID,
+        "workers": Parameter(_or_none(lambda value: _is_whole(value, 1, 256)), "a whole number from 1 to 256"),
+        "site_pattern": Parameter(
+            _or_none(lambda value: isinstance(value, str) and len(value) < 1000), "a regular expression"
+        ),
+        "remove_missing": _YES_OR_NO,
+    },
+    "sample": {
+        "archive": Parameter(_is_path, "a folder", required=True),
+        "model": _MODEL_ID,
+        "per_class": Parameter(
+            lambda value: _is_whole(value, 1, 100_000), "a whole number from 1 to 100 000", required=True
+        ),
+        "seed": Parameter(lambda value: _is_whole(value, 0, 2**32 - 1), "a whole number from 0 to 2^32 - 1"),
+        "project": Parameter(_or_none(_is_path), "the folder of a project"),
+    },
     "export": {
         "format": Parameter(lambda value: isinstance(value, str), "the name of a format", required=True),
         "path": Parameter(_is_path, "a file or folder", required=True),
+        "padding": Parameter(
+            lambda value: _is_number(value, 0.0, MOST_PADDING), f"seconds or pixels from 0 to {MOST_PADDING:g}"
+        ),
+        "rate": Parameter(
+            lambda value: _is_whole(value, *RATES), f"samples per second from {RATES[0]} to {RATES[1]}"
+        ),
         "what": _choice("confirmed", "accepted", "predicted", "all"),
         "min_probability": Parameter(lambda value: _is_number(value, 0.0, 1.0), "a number from 0 to 1"),
         "bags": _BAGS,
@@ -107,6 +144,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "until": _DAY,
         "site": Parameter(lambda value: isinstance(value, str) and len(value) < 1000, "a part of the path"),
     },
+    "pack": {"path": Parameter(_is_path, "a file", required=True), "media": _YES_OR_NO},
 }
 """Kind of job -> its parameters."""
 

@@ -37,7 +37,10 @@ LANES = {
     "train": "model",
     "predict": "model",
     "map": "map",
+    "apply": "archive",
+    "sample": "files",
     "export": "export",
+    "pack": "export",
 }
 """One job runs at a time in each lane: one training at a time, but an export need not wait for it."""
 

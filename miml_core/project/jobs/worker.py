@@ -1,11 +1,11 @@
-"""The worker process: ``python -m miml_core.project.jobs.worker FOLDER JOB``."""
+"""Run one job in this process; `miml_core/worker.py` is the program."""
 
 from __future__ import annotations
 
 import importlib
 import os
-import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 
 from miml_core.errors import BagtagError
@@ -17,45 +17,58 @@ from miml_core.project.jobs.params import check_params
 from miml_core.project.learning import training_runs
 from miml_core.threads import lower_priority
 
+_HERE = "miml_core.project.jobs.tasks"
 TASKS = {
-    "import": "importing",
-    "segment": "segmenting",
-    "learn-segmenter": "learning_segmenter",
-    "features": "describing",
-    "train": "training",
-    "predict": "predicting",
-    "map": "mapping",
-    "export": "writing",
+    "import": f"{_HERE}.importing",
+    "segment": f"{_HERE}.segmenting",
+    "learn-segmenter": f"{_HERE}.learning_segmenter",
+    "features": f"{_HERE}.describing",
+    "train": f"{_HERE}.training",
+    "predict": f"{_HERE}.predicting",
+    "map": f"{_HERE}.mapping",
+    "export": f"{_HERE}.writing",
+    "pack": f"{_HERE}.packing",
 }
-
+"""Kind of job -> module with its `run(context)`; those of higher layers are given to `main`."""
 
 _NICE = 5
-_MOSTLY_COMPUTES = ("train", "predict", "learn-segmenter", "map")
+_MOSTLY_COMPUTES = ("train", "predict", "learn-segmenter", "map", "apply")
 """Jobs that run with a lower priority than the server. A job that stores much does not, because people would wait for
 its slow transactions; only the processes that compute for it do."""
 _PAUSE_SECONDS = 0.01
 
 
-def main(folder: str, job_id: int) -> int:
-    """Run one job that was claimed for this process, then start the jobs waiting for it."""
+def main(folder: str, job_id: int, tasks: Mapping[str, str] = TASKS, *, own_process: bool = False) -> int:
+    """Run one job that was claimed for this process, then start the jobs waiting for it.
+
+    Parameters
+    ----------
+    folder : str
+        Of the project.
+    job_id : int
+    tasks : mapping of str to str
+        Kind of job -> module with its `run(context)`.
+    own_process : bool
+        Whether this process does nothing else, so that its priority may be lowered.
+    """
     store = Store.open(Path(folder))
     store.pause_seconds = _PAUSE_SECONDS
     with store.write() as connection:
         wanted = job_queue.begin(connection, job_id, os.getpid())
     if wanted:
-        _run(JobContext(store, job_id))
+        _run(JobContext(store, job_id), tasks, own_process)
     job_queue.update_jobs(store)
     store.close()
     return 0
 
 
-def _run(context: JobContext) -> None:
+def _run(context: JobContext, tasks: Mapping[str, str], own_process: bool) -> None:
     context.start()
-    if __name__ == "__main__" and context.kind in _MOSTLY_COMPUTES:
+    if own_process and context.kind in _MOSTLY_COMPUTES:
         lower_priority(_NICE)
     try:
         check_params(context.kind, context.params)
-        task = importlib.import_module(f"miml_core.project.jobs.tasks.{TASKS[context.kind]}")
+        task = importlib.import_module(tasks[context.kind])
         result = task.run(context)
         _end(context, "done", result.pop("message", "done"), result)
     except Cancelled:
@@ -77,6 +90,3 @@ def _end(context: JobContext, state: str, message: str, result: dict[str, object
         if state != "done":
             training_runs.abandon(connection, context.job_id, state, message)
 
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))

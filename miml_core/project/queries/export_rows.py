@@ -121,6 +121,7 @@ def _position_fields(bag: Any, segment: Segment, kind: str) -> dict[str, Any]:
         "segment": segment.id,
         "outline": tuple(tuple(ring) for ring in segment.outline),
         "recorded_at": bag.began or "",
+        "other_tags": segment.other_tags,
     }
     if kind == "picture":
         box = (segment.left, segment.low, segment.right, segment.high)

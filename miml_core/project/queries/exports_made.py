@@ -14,10 +14,12 @@ from sqlalchemy import Connection, select
 
 from miml_core import installation
 from miml_core.exchange import FORMATS
+from miml_core.exchange.provenance import is_side_file
 from miml_core.project.db.schema import jobs as table
 from miml_core.project.db.store import Store
 
 _MOST_KNOWN = 50
+_PACKED = "Packed project"
 _known: dict[tuple[Path, int, float], ExportMade | None] = {}
 """Cached results: a page asks in every run, and a large export has thousands of files."""
 
@@ -35,7 +37,7 @@ class ExportMade:
     files: tuple[str, ...]
     """The files, if this installation wrote them for this project at this path; else none."""
     place: Path
-    """The one file, or the folder of the files."""
+    """The one file besides the side file, or the folder of the files."""
     size: int
     """Bytes of all files together when they were written."""
     missing: int
@@ -51,24 +53,35 @@ class ExportMade:
     @property
     def file_name(self) -> str:
         """The name of the download."""
-        return self.place.name if len(self.files) == 1 else f"{self.target.name}.zip"
+        return self.place.name if len(_exported(self.files)) == 1 else f"{self.target.name}.zip"
+
+    @property
+    def side_file(self) -> Path | None:
+        """The file with the provenance of a single file; that of a folder is downloaded with it."""
+        about = [file for file in self.files if is_side_file(file)]
+        return Path(about[0]) if about and len(_exported(self.files)) == 1 else None
+
+    def side_content(self) -> bytes:
+        """Return the content of the side file."""
+        return b"" if self.side_file is None else _read(self.side_file) or b""
 
     def content(self) -> bytes:
         """Return the content of the download: the one file, or a zip archive of those that still exist."""
-        if len(self.files) == 1:
+        if len(_exported(self.files)) == 1:
             return _read(self.place) or b""
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in map(Path, self.files):
                 content = _read(file)
                 if content is not None:
-                    archive.writestr(file.relative_to(self.place).as_posix(), content)
+                    is_inside = file.is_relative_to(self.place)
+                    archive.writestr(file.relative_to(self.place).as_posix() if is_inside else file.name, content)
         return stream.getvalue()
 
 
 def latest(store: Store, limit: int) -> list[ExportMade]:
     """Return the latest exports first; rows that this Bagtag could not have stored are left out."""
-    query = select(table.c.id, table.c.finished_at).where(table.c.kind == "export", table.c.state == "done")
+    query = select(table.c.id, table.c.finished_at).where(table.c.kind.in_(["export", "pack"]), table.c.state == "done")
     with store.read() as connection:
         rows = connection.execute(query.order_by(table.c.id.desc()).limit(limit)).all()
         made = [_made(connection, store.folder, row.id, row.finished_at) for row in rows]
@@ -80,23 +93,31 @@ def _made(connection: Connection, folder: Path, job_id: int, finished_at: float)
     if key not in _known:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        row = connection.execute(select(table.c.params, table.c.result).where(table.c.id == job_id)).one()
-        _known[key] = _parse(folder, job_id, finished_at, row.params, row.result)
+        row = connection.execute(select(table.c.kind, table.c.params, table.c.result).where(table.c.id == job_id)).one()
+        _known[key] = _parse(folder, job_id, finished_at, *row)
     return _known[key]
 
 
-def _parse(folder: Path, job_id: int, finished_at: float, params_text: str, result_text: str) -> ExportMade | None:
+def _parse(
+    folder: Path, job_id: int, finished_at: float, kind: str, params_text: str, result_text: str
+) -> ExportMade | None:
     try:
         params, result = json.loads(params_text), json.loads(result_text)
-        title, target = FORMATS[params["format"]].title, Path(params["path"])
+        title = _PACKED if kind == "pack" else FORMATS[params["format"]].title
+        target = Path(params["path"])
         missing = int(result.get("missing", 0))
         listed = [os.fsdecode(os.fsencode(file)) for file in result["files"]]
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return None
     sizes = installation.recorded_sizes(folder, listed)
     files = tuple(file for file in dict.fromkeys(listed) if file in sizes)
-    place = Path(os.path.commonpath(files)) if files else target
+    exported = _exported(files)
+    place = Path(os.path.commonpath(exported)) if exported else target
     return ExportMade(job_id, title, target, finished_at, files, place, sum(sizes.values()), missing)
+
+
+def _exported(files: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(file for file in files if not is_side_file(file))
 
 
 def _read(file: Path) -> bytes | None:

@@ -22,6 +22,7 @@ from miml_core.file_lock import Locked, hold_lock
 from miml_core.project.project import Kind
 from pages.widgets.folders.paths import home_folder
 from pages.widgets.guidance import enable_hints
+from pages.widgets.start.background_work import BackgroundWork
 from pages.widgets.start.recent_projects import find_demos
 
 _log = logging.getLogger("bagtag.pages")
@@ -29,25 +30,11 @@ _WAIT_SECONDS = 0.5
 
 
 @dataclass
-class Making:
+class Making(BackgroundWork):
     """How far the making of a demo is."""
 
     kind: Kind
     folder: Path
-    began: float = field(default_factory=time.monotonic)
-    share: float = 0.0
-    stop: bool = False
-    over: bool = False
-    problem: str | None = None
-
-    def end(self) -> None:
-        """Stop: the person does not want to wait."""
-        self.stop = True
-
-    @property
-    def seconds_left(self) -> float | None:
-        elapsed = time.monotonic() - self.began
-        return elapsed * (1 - self.share) / self.share if self.share > 0.05 else None
 
 
 def existing_demo(kind: Kind) -> Path | None:

@@ -20,6 +20,7 @@ from pages.widgets.folders.reachable import NotReachable, look_in_time
 from pages.widgets.library.add_media import bag_length, count_media, entered_bag_length, found_in, start_import
 from pages.widgets.start.demo import Making, existing_demo, start_demo
 from pages.widgets.start.recent_projects import Known, list_known
+from pages.widgets.start.unpack_project import unpack_form
 from pages.widgets.text import plain, time_left
 
 _DEMO = "start.demo"
@@ -124,6 +125,8 @@ def open_project_card() -> None:
             key="start.open",
             disabled=folder is None,
         )
+    with st.expander("Unpack a project", icon=":material/unarchive:"):
+        unpack_form(_start())
 
 
 def _open_chosen(key: str) -> None:

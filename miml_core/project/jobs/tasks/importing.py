@@ -37,7 +37,7 @@ def run(context: JobContext) -> dict[str, Any]:
         context.fail(printable(error.filename or ""), reason)
     files = [path for path in found if not is_marked(path)]
     n_exports = len(found) - len(files)
-    left_out = f"; {n_exports} pictures were left out because an export of Bagtag wrote them" if n_exports else ""
+    left_out = f"; {n_exports} files were left out because an export of Bagtag wrote them" if n_exports else ""
     if not files:
         places = ", ".join(repr(printable(path)) for path in given)
         raise BagtagError(f"There are no {kind} files in {places}{left_out}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,53 +13,98 @@ from sqlalchemy import Connection, func, select
 from miml_core import installation
 from miml_core.errors import BagtagError
 from miml_core.exchange import FORMATS, Format, SegmentRow
-from miml_core.project.db.schema import bags
+from miml_core.exchange.cutouts import CutOuts
+from miml_core.exchange.provenance import side_file_bytes, side_file_of
+from miml_core.project.db import settings
+from miml_core.project.db.schema import bags, media
 from miml_core.project.db.schema import jobs as jobs_table
 from miml_core.project.instances import resegment
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.jobs.export_targets import TargetCheck, resolve_target
 from miml_core.project.media import files as media_files
-from miml_core.project.queries import export_rows, prediction_blocks
+from miml_core.project.queries import export_provenance, export_rows
 
 _POLL_SECONDS = 0.2
+_BAG_OF_FILE = (
+    select(media.c.path, func.min(bags.c.id)).join(media, media.c.id == bags.c.media_id).group_by(media.c.path)
+)
+"""The path of each media file, and a bag of it."""
 
 
 def run(context: JobContext) -> dict[str, Any]:
-    """Write the chosen segments in a format."""
-    chosen, bag_ids = _format(context.params), _bag_ids(context.params)
+    """Write the chosen segments in a format, with a side file about the export."""
+    chosen, bag_ids = _format(context), _bag_ids(context.params)
     target = resolve_target(_path(context.params))
+    params = {**context.params, "what": context.params.get("what", "confirmed" if chosen.only_checked else "predicted")}
     _wait_for_segments(context)
     with context.store.read() as connection:
-        rows = _collect(context, connection, chosen, bag_ids)
-        missing = _count_missing(connection, context.params, bag_ids)
-        current = prediction_blocks.current_run(connection)
-        source = "" if current is None else export_rows.provenance(connection, current.feature_key)
+        rows = _collect(context, params, connection, chosen, bag_ids)
+        missing = _count_missing(connection, params, bag_ids)
+        facts = export_provenance.facts_of_project(connection)
         stored_paths = [medium.path for medium in media_files.all_media(connection)]
     media_paths = [media_files.real_path(context.store.folder, path) for path in stored_paths]
-    check = TargetCheck(context.store.folder, chosen, media_paths)
+    side_file = side_file_of(target, is_file=chosen.is_one_file(target))
+    check = TargetCheck(context.store.folder, chosen, media_paths, side_file)
 
     def check_and_report(path: Path) -> None:
-        context.report(len(rows), len(rows), f"writing {path.name}")
+        if isinstance(chosen, CutOuts):
+            context.check()  # it reports by itself, also inside a zip archive
+        else:
+            context.report(len(rows), len(rows), f"writing {path.name}")
         check(path)
 
-    files = chosen.write(rows, target, check=check_and_report)
+    def describe() -> bytes:
+        written = chosen.written if isinstance(chosen, CutOuts) else rows
+        about = {**export_provenance.facts_of_choice(params), **export_provenance.facts_of_rows(written)}
+        return side_file_bytes({**facts, **about, "bags_without_segments": missing, **chosen.describe(written)})
+
+    files = chosen.write(rows, target, check=check_and_report, side_file=(side_file, describe))
     installation.record_exports(context.store.folder, files)
-    message = f"wrote {len(rows)} segments to {context.params['path']}"
+    n_written = len(chosen.written) if isinstance(chosen, CutOuts) else len(rows)
+    message = f"wrote {n_written} segments to {params['path']}"
+    if isinstance(chosen, CutOuts):
+        message += _left_out(chosen, len(rows))
     if missing:
         noun = "bag" if missing == 1 else "bags"
         message += f"; segments of {missing} {noun} are missing or out of date: detect them and export again"
+    source = "".join(facts["licences"])
     if source:
         message += f"; predictions are based on {source}"
-    counts = {"rows": len(rows), "missing": missing}
+    counts = {"rows": n_written, "missing": missing}
     return {"message": message, "files": [str(path) for path in files], **counts, "based_on": source}
 
 
-def _format(params: dict[str, Any]) -> Format:
+def _left_out(chosen: CutOuts, n_rows: int) -> str:
+    """Return the part of a message about segments that were not cut out."""
+    kinds = ", ".join(f"{n} {what}" for what, n in chosen.left_out.items())
+    n_failed = n_rows - len(chosen.written) - chosen.left_out.total()
+    failed = f"; {n_failed} could not be cut out, see the list of problems" if n_failed else ""
+    return failed + (f"; left out: {kinds}" if kinds else "")
+
+
+def _format(context: JobContext) -> Format:
+    params = context.params
     name = params.get("format")
     if not isinstance(name, str) or name not in FORMATS:
         raise BagtagError(f"There is no format called {name!r}; there are {', '.join(FORMATS)}.")
-    return FORMATS[name]
+    chosen = FORMATS[name]
+    if not isinstance(chosen, CutOuts):
+        return chosen
+    with context.store.read() as connection:
+        channel = settings.instance_settings(connection).channel
+        bag_of_file = {str(path): int(bag_id) for path, bag_id in connection.execute(_BAG_OF_FILE)}
+
+    def find(file: str) -> Path:
+        with context.store.read() as connection:
+            return media_files.path_of_bag(connection, context.store.folder, bag_of_file[file])
+
+    def progress(step: int, of: int, info: Mapping[str, float]) -> bool:
+        context.report(step, of, "cutting out segments")
+        return False
+
+    options = {name: params[name] for name in ("padding", "rate") if params.get(name) is not None}
+    return type(chosen)(find, channel=channel, on_failure=context.fail, progress=progress, **options)
 
 
 def _path(params: dict[str, Any]) -> Path:
@@ -76,14 +122,13 @@ def _bag_ids(params: dict[str, Any]) -> list[int] | None:
 
 
 def _collect(
-    context: JobContext, connection: Connection, chosen: Format, bag_ids: list[int] | None
+    context: JobContext, params: dict[str, Any], connection: Connection, chosen: Format, bag_ids: list[int] | None
 ) -> list[SegmentRow]:
-    params = context.params
     total = int(connection.execute(select(func.total(bags.c.n_segments))).scalar() or 0)
     rows: list[SegmentRow] = []
     for row in export_rows.each(
         connection,
-        params.get("what", "predicted"),
+        params["what"],
         min_probability=_probability(params.get("min_probability", 0.0)),
         bag_ids=bag_ids,
         outlines=chosen.needs_outlines,
@@ -107,7 +152,7 @@ def _probability(value: Any) -> float:
 
 def _count_missing(connection: Connection, params: dict[str, Any], bag_ids: list[int] | None) -> int:
     """Count the bags whose segments are not detected, or with earlier settings; 0 if only labels are exported."""
-    if params.get("what") in ("confirmed", "accepted"):
+    if params["what"] in ("confirmed", "accepted"):
         return 0
     return len(resegment.scope_bags(connection, bag_ids, scope="stale", again=False))
 

@@ -1,0 +1,77 @@
+"""Which edit gave each tag and label, by the history: the tables do not have that."""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import Connection, select
+
+from miml_core.project.db.schema import history
+
+MERGE = "merge_copy"
+"""The name of the edit that merges another annotator's copy."""
+
+Signature = tuple[str, float]
+"""Name and time of an edit: the same in all copies of a project that were made after it."""
+Subject = tuple[str, int, int | None]
+"""("tags", bag, class), ("bags", bag, None) for the end of its tagging, or ("verdicts", segment, None)."""
+
+_STANDING = (history.c.kind == "act") & ~history.c.undone
+
+
+class LastEdits:
+    """The latest edit of each answer; the history is read when it is first needed."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._found: dict[Subject, Signature] | None = None
+
+    def of_tag(self, bag_id: int, class_id: int) -> Signature | None:
+        """Return the edit that tagged a class of a bag."""
+        return self._edits().get(("tags", bag_id, class_id))
+
+    def of_finish(self, bag_id: int) -> Signature | None:
+        """Return the edit that finished the tagging of a bag."""
+        return self._edits().get(("bags", bag_id, None))
+
+    def of_label(self, segment_id: int) -> Signature | None:
+        """Return the edit that labelled a segment."""
+        return self._edits().get(("verdicts", segment_id, None))
+
+    def _edits(self) -> dict[Subject, Signature]:
+        if self._found is None:
+            self._found = {}
+            columns = (history.c.annotator, history.c.at, history.c.changes)
+            for row in self._connection.execute(select(*columns).where(_STANDING).order_by(history.c.id)):
+                for subject in _subjects(row.changes):
+                    self._found[subject] = row.annotator, row.at
+        return self._found
+
+
+def signatures(connection: Connection) -> set[Signature]:
+    """Return all edits of a project."""
+    query = select(history.c.annotator, history.c.at).where(history.c.kind == "act")
+    return {(row.annotator, row.at) for row in connection.execute(query)}
+
+
+def merged_bags(connection: Connection) -> set[int]:
+    """Return the bags whose tags an earlier merge changed."""
+    query = select(history.c.changes).where(_STANDING, history.c.act == MERGE)
+    found = (subject for changes in connection.execute(query).scalars() for subject in _subjects(changes))
+    return {key for table, key, _ in found if table in ("tags", "bags")}
+
+
+def _subjects(stored: str) -> list[Subject]:
+    """Return what a stored edit answered; the layout is that of `edits/stored_changes.py`, a layer above."""
+    found: list[Subject] = []
+    for item in json.loads(stored):
+        if isinstance(item, list):
+            table, key, before, after = item
+            rows, names = [key], set(after or before or {})
+        else:
+            table, rows, names = item["table"], [row[0] for row in item["rows"]], set(item["names"])
+        if table == "tags":
+            found += [(table, key[0], key[1]) for key in rows]
+        elif table == "verdicts" or (table == "bags" and "finished" in names):
+            found += [(table, key[0], None) for key in rows]
+    return found
