@@ -45,7 +45,7 @@ def run() -> None:
         try:
             for bag, size in enumerate(SIZES, start=1):
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
-                _figures(Editor.open(page, server.url, bag=bag), size)
+                _figures(Editor.open(page, server.url, streamlit=True, bag=bag), size)
                 page.close()
         finally:
             browser.close()

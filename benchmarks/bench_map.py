@@ -44,7 +44,7 @@ def _chart_bytes(places: np.ndarray, clusters: np.ndarray) -> int:
 
     n = len(places)
     ids = np.arange(1, n + 1)
-    made = SegmentMap(ids, places, clusters, np.zeros((n, 1), dtype=np.int32), n, 0.0, "key")
+    made = SegmentMap(ids, places, clusters, n, 0.0, "key")
     zeros, ones = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
     state = MapState(ones > 0, ids, zeros, ones, np.full(n, 0.5))
     return len(go.Figure(doubt_trace(made, state)).to_json())

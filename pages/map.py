@@ -6,7 +6,7 @@ from miml_core.project import Project
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
-from pages.widgets.map.chart import choose_colours, map_chart
+from pages.widgets.map.chart import choose_colours, choose_tool, map_chart
 from pages.widgets.map.making import arrange_button, map_in_the_making, map_status
 from pages.widgets.map.selection import selected_segments, selection_actions
 from pages.widgets.map.unnamed import unnamed_clusters
@@ -22,14 +22,15 @@ def segment_map(project: Project) -> None:
     state = project.similarity.map_state(segments)
     clusters = project.similarity.unnamed(segments, state)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        colours = choose_colours(project)
+        colours, tool = choose_colours(project), choose_tool()
         map_status(project, segments, state)
-    chart, beside = st.columns([4, 1], gap="medium")
-    with chart:
-        selection = map_chart(project, segments, state, clusters, colours)
-    with beside:
-        selection_actions(project, selected_segments(selection))
-        unnamed_clusters(project, clusters)
+    with st.container(key="map-body"):
+        chart, beside = st.columns([4, 1], gap="medium")
+        with chart:
+            selection = map_chart(project, segments, state, clusters, colours, tool)
+        with beside:
+            selection_actions(project, selected_segments(selection))
+            unnamed_clusters(project, clusters)
 
 
 with show_errors():
@@ -56,7 +57,7 @@ with show_errors():
         hint(
             project,
             "map",
-            "Segments that are alike lie together. Draw around some with the lasso to see them on the wall; click one "
-            "to open it. Rings mark what is like nothing you have named.",
+            "Segments that are alike lie together. Draw around some to see them on the wall, or pick one to see and "
+            "open it. Red lines are around what the tags do not explain.",
         )
         segment_map(project)

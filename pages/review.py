@@ -28,7 +28,7 @@ def review_editor(project: Project, order: QueueOrder, class_id: int | None) -> 
 
 with show_errors():
     project = the_project()
-    if project.runs.current() is None:
+    if project.runs.current() is None and not project.review.count_conflicts()[1]:
         empty_state(
             "There is nothing to review yet",
             "Tag some bags and train a model: its predictions are reviewed here.",

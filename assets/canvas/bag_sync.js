@@ -24,8 +24,10 @@ export class BagSync {
   #soon = null;
   #again = null;
   #asked = {}; // which segments of a long bag: { from, to } or { segment, span }
+  #inView = null; // the range in view, in real units
   #covering = false;
   #coverAfter = 0;
+  #coverLater = null;
 
   constructor(disposables, api, outbox, { onBag, onProblem, onResult, onRevision, onNews, selected }) {
     Object.assign(this, { disposables, api, outbox, onBag, onProblem, onResult, onRevision, onNews, selected });
@@ -37,7 +39,7 @@ export class BagSync {
     disposables.listen(outbox, "stored", ({ detail }) => this.#onStored(detail));
     disposables.every(POLL_EVERY, () => this.#poll());
     disposables.listen(document, "visibilitychange", () => this.#poll());
-    disposables.atEnd(() => [this.#soon, this.#again].forEach(clearTimeout));
+    disposables.atEnd(() => [this.#soon, this.#again, this.#coverLater].forEach(clearTimeout));
   }
 
   /** Show another bag (of a long one, the part with a segment): at once where it was fetched before, then as it is now. */
@@ -45,6 +47,7 @@ export class BagSync {
     this.id = id;
     this.preview = preview;
     this.#settled = [];
+    this.#inView = null;
     const known = preview === null ? this.api.knownBag(id) : undefined;
     this.#fetched = known ?? null;
     const here = segment === null || known?.segments.some((s) => s.id === segment);
@@ -79,20 +82,41 @@ export class BagSync {
   }
 
   /** The view has moved: have the segments of this range (in real units) and of some of its surroundings. */
-  async cover({ from, to }) {
-    const bag = this.#fetched;
-    if (!bag?.range || this.preview !== null || this.#covering || this.#asked.segment || Date.now() < this.#coverAfter) return;
-    const { left, right } = bag.extent;
-    const around = (share) => ({ from: Math.max(left, from - share * (to - from)), to: Math.min(right, to + share * (to - from)) });
-    const needed = around(MARGIN.needed);
-    const inside = bag.range.from <= needed.from + 1e-6 && bag.range.to >= needed.to - 1e-6;
-    const wide = bag.range.detail !== "outlines" && bag.range.to - bag.range.from > 5 * (to - from);
-    if (inside && !wide) return;
+  async cover(range) {
+    this.#inView = range;
+    if (this.#covering || this.#asked.segment || Date.now() < this.#coverAfter || !this.#isMissing()) return;
     this.#covering = true;
-    this.#asked = around(MARGIN.fetched);
+    this.#asked = this.#around(MARGIN.fetched);
     const fetched = await this.fetch({ quietly: true });
     this.#covering = false;
-    if (!fetched) this.#coverAfter = Date.now() + COVER_AGAIN;
+    if (this.disposables.over || this.#inView === null) return;
+    // Whatever was asked for meanwhile was not fetched, nor was this where another request has replaced it.
+    if (fetched !== false) this.cover(this.#inView);
+    else this.#coverAgain();
+  }
+
+  #coverAgain() {
+    this.#coverAfter = Date.now() + COVER_AGAIN;
+    clearTimeout(this.#coverLater);
+    this.#coverLater = setTimeout(() => this.#inView && this.cover(this.#inView), COVER_AGAIN);
+  }
+
+  /** The range in view with a share of its width to either side, inside the bag. */
+  #around(share) {
+    const { from, to } = this.#inView;
+    const { left, right } = this.#fetched.extent;
+    return { from: Math.max(left, from - share * (to - from)), to: Math.min(right, to + share * (to - from)) };
+  }
+
+  /** Are segments in view not loaded, or in less detail than they could be? */
+  #isMissing() {
+    const bag = this.#fetched;
+    if (!bag?.range || this.preview !== null) return false;
+    const { from, to } = this.#around(MARGIN.needed);
+    const inside = bag.range.from <= from + 1e-6 && bag.range.to >= to - 1e-6;
+    const width = this.#inView.to - this.#inView.from;
+    const wide = bag.range.detail !== "outlines" && bag.range.to - bag.range.from > 5 * width;
+    return !inside || wide;
   }
 
   /** Fetch the segments around one, `span` seconds to either side; resolves to whether it is there. */

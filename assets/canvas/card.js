@@ -23,7 +23,7 @@ export class Card {
 
   show(segment, bag, at) {
     this.node.hidden = false;
-    const signature = JSON.stringify([bag.id, bag.sure_from, segment.id, segment.label, segment.accepted, segment.checked_by, segment.guesses, keysOf(segment, bag)]);
+    const signature = JSON.stringify([bag.id, bag.sure_from, segment.id, segment.label, segment.accepted, segment.checked_by, segment.conflict, segment.guesses, keysOf(segment, bag)]);
     replaceWhenNew(this.node, signature, () => this.#content(segment, bag));
     const right = at.x + 18 + this.node.offsetWidth < this.layers.width;
     const below = at.y + 14 + this.node.offsetHeight < this.layers.height;
@@ -39,7 +39,8 @@ export class Card {
     const title = segment.number ? `Segment ${segment.number}` : "New segment";
     const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, STANDINGS[standingOf(segment, bag)]));
     const label = segment.label === null ? [] : [probabilityRow(segment.label, null, bag)];
-    return [head, ...label, ...segment.guesses.slice(0, MOST_GUESSES).map(([id, p]) => probabilityRow(id, p, bag))];
+    const conflict = segment.conflict ? [element("div", { class: "conflict" }, conflictText(segment.conflict, bag))] : [];
+    return [head, ...label, ...conflict, ...segment.guesses.slice(0, MOST_GUESSES).map(([id, p]) => probabilityRow(id, p, bag))];
   }
 }
 
@@ -100,12 +101,24 @@ export function checkedText(segment) {
   return segment.accepted ? STANDINGS.accepted : STANDINGS.corrected;
 }
 
+/** What two annotators said of a segment: "Ann: Wren · Bob: Robin". */
+export function conflictText({ ours, ours_by, theirs, theirs_by }, bag) {
+  return `${ours_by || "here"}: ${nameOf(ours, bag)} · ${theirs_by || "copy"}: ${nameOf(theirs, bag)}`;
+}
+
+/** What two annotators said of a class of the bag: "Wren: present (Ann), absent (Bob)". */
+export function tagConflictText({ class: classId, ours, ours_by, theirs_by }, bag) {
+  const [here, there] = ours > 0 ? ["present", "absent"] : ["absent", "present"];
+  return `${nameOf(classId, bag)}: ${here} (${ours_by || "here"}), ${there} (${theirs_by || "copy"}). Tag it, or finish the bag to keep its tags.`;
+}
+
 /** A segment in words, for the status line and for screen readers. */
 export function describe(segment, bag) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
   const standing = standingOf(segment, bag);
-  if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${checkedText(segment)}`;
-  if (standing === "unlabelled") return `${title}: ${STANDINGS.unlabelled}`;
+  const conflict = segment.conflict ? `, conflict: ${conflictText(segment.conflict, bag)}` : "";
+  if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${checkedText(segment)}${conflict}`;
+  if (standing === "unlabelled") return `${title}: ${STANDINGS.unlabelled}${conflict}`;
   if (isUnsure(segment, bag)) return `${title}: ${guessText(segment, bag)}, ${STANDINGS.unsure}${segment.contradicts ? `, ${STANDINGS.contradicted}` : ""}`;
   const [label, p] = segment.guesses[0];
   return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${standing === "contradicted" ? STANDINGS.contradicted : "predicted"}`;

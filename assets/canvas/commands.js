@@ -42,6 +42,8 @@ export class Commands {
   accept({ inBag = false } = {}) {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
+    const kept = this.editor.selection.segments.filter((s) => isChecked(s) && s.conflict);
+    for (const { id, label } of kept) this.do({ act: "correct", segments: [id], label, sampled: false });
     const open = this.editor.selection.segments.filter((s) => !isChecked(s));
     const guessed = open.filter((s) => s.guesses.length).map((s) => s.id);
     if (guessed.length) this.do({ act: "accept", segments: guessed, sampled: this.#sampled(guessed) });

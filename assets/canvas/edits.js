@@ -8,12 +8,12 @@ import { countLabels, isChecked } from "./segment_labels.js";
 
 const NEW_COLOUR = "#9aa3ad"; // of a class, until the server has chosen one
 const LONGEST_NAME = 200;
-const UNLABELLED = { label: null, accepted: false, annotator: null, checked_by: null };
+const UNLABELLED = { label: null, accepted: false, annotator: null, checked_by: null, conflict: null };
 
 /** The bag with an edit applied; never changes the bag it was given. */
 export function withEdit(bag, edit) {
   const perform = performers[edit.act.act];
-  return perform ? withContradictions(perform(bag, edit.act, edit)) : bag;
+  return perform ? withOpenConflicts(withContradictions(perform(bag, edit.act, edit))) : bag;
 }
 
 /** Mark the segments for which the model, not knowing the tags, predicts a class that the bag is tagged as without. */
@@ -22,6 +22,13 @@ function withContradictions(bag) {
   const contradicts = ({ free }) => free > 0 && (bag.tags[free] ?? untagged) < 0;
   const changed = bag.segments.filter((s) => s.contradicts !== contradicts(s)).map((s) => s.id);
   return changed.length ? changeSegments(bag, changed, (s) => ({ ...s, contradicts: contradicts(s) })) : bag;
+}
+
+/** A conflict of tags is open as long as the bag's answer is the one that it had. */
+function withOpenConflicts(bag) {
+  const untagged = bag.finished && !bag.rest_unknown ? -1 : 0;
+  const open = (bag.conflicts ?? []).filter((one) => (bag.tags[one.class] ?? untagged) === one.ours);
+  return open.length === (bag.conflicts ?? []).length ? bag : { ...bag, conflicts: open };
 }
 
 /** The bag with edits done, one after another, and its counts brought along where not all its segments are here. */
@@ -63,7 +70,7 @@ export function needsFetch(act, partly = false) {
 const performers = {
   correct(bag, act, { annotator }) {
     const by = act.label === null ? null : annotator;
-    const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false, annotator: by, checked_by: by === null ? null : "eye" }));
+    const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false, annotator: by, checked_by: by === null ? null : "eye", conflict: act.label === null && s.label === null ? s.conflict : null }));
     return act.label > 0 ? { ...changed, tags: { ...bag.tags, [act.label]: 1 } } : changed;
   },
   accept(bag, act, { annotator }) {
@@ -101,7 +108,7 @@ const performers = {
     const tags = { ...bag.tags };
     if (act.value === 0) delete tags[act.class];
     else tags[act.class] = act.value;
-    return { ...cleared, tags };
+    return { ...cleared, tags, conflicts: (bag.conflicts ?? []).filter((one) => one.class !== act.class) };
   },
   tag_by_name(bag, act, { number }) {
     const name = cleanName(act.name);
@@ -113,7 +120,7 @@ const performers = {
     return { ...bag, classes: [...bag.classes, made], tags: { ...bag.tags, [made.id]: 1 } };
   },
   finish(bag, act) {
-    const finished = { ...bag, finished: true, rest_unknown: act.rest === "unknown" };
+    const finished = { ...bag, finished: true, rest_unknown: act.rest === "unknown", conflicts: [] };
     return act.rest === "unknown" ? finished : withoutUnseen(finished, (label) => bag.tags[label] !== 1);
   },
   unfinish(bag) {
@@ -121,7 +128,7 @@ const performers = {
   },
   nothing_here(bag, act) {
     const cleared = withoutLabels(bag, (label) => label > 0, act.confirm);
-    return cleared === null ? bag : { ...cleared, tags: {}, finished: true, rest_unknown: false };
+    return cleared === null ? bag : { ...cleared, tags: {}, finished: true, rest_unknown: false, conflicts: [] };
   },
 };
 
@@ -141,7 +148,7 @@ function nameKey(name) {
 }
 
 function acceptedBy(annotator) {
-  return (segment) => ({ ...segment, label: segment.guesses[0][0], accepted: true, annotator, checked_by: "eye" });
+  return (segment) => ({ ...segment, label: segment.guesses[0][0], accepted: true, annotator, checked_by: "eye", conflict: null });
 }
 
 /** The bag without the labels whose tags go; null when the server will ask for a confirmation first. */
@@ -168,7 +175,7 @@ function changeSegments(bag, ids, change) {
 }
 
 function newSegment(id, rings, { label, accepted, annotator, checked_by }) {
-  return { id, number: 0, rings, label, accepted, annotator, checked_by, contradicts: false, free: null, guesses: [], origin: "drawn" };
+  return { id, number: 0, rings, label, accepted, annotator, checked_by, conflict: null, contradicts: false, free: null, guesses: [], origin: "drawn" };
 }
 
 function flat(ring) {

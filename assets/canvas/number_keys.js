@@ -4,10 +4,13 @@
  * always works; where it is a number, no other class has that number.
  *
  * Up to nine classes have the numbers of their places. Of more classes, those of the bag's tags come first, then the
- * likeliest of each segment that is selected; in tag mode the suggestions, the bag's tags, recent and frequent classes.
+ * likeliest of each segment that is selected. These would use up all numbers of a bag without tags after some segments,
+ * so that there the first six go to the classes that the model sees most of in the bag, as soon as it is opened. A
+ * number is never taken back: who presses it by habit must get the same class. The best guess needs none (Enter); in tag mode the suggestions, the bag's tags, recent and frequent classes.
  */
 const DIGITS = "123456789".split("");
 const ALWAYS = 2; // best guesses of a segment that get a number however improbable they are
+const SEEN = 6; // numbers of an untagged bag that are given when it is opened
 const LIKELY = 0.1; // further ones from this probability on
 
 export class NumberKeys {
@@ -23,7 +26,7 @@ export class NumberKeys {
   forLabels(bag, selected = []) {
     const classes = this.#classesOf(bag);
     if (classes.length <= DIGITS.length) this.#byPlace(classes);
-    else this.#give([...taggedFirst(bag), ...selected.flatMap((segment) => likelyOf(segment, bag))], bag, classes);
+    else this.#give([...this.#first(bag), ...selected.flatMap((segment) => likelyOf(segment, bag))], bag, classes);
     this.#write(classes);
   }
 
@@ -41,6 +44,13 @@ export class NumberKeys {
       else this.#give([...tagsOf(bag), ...recent], bag, classes);
     }
     this.#write(classes);
+  }
+
+  /** The bag's tags; of an untagged bag that was just opened, what the model sees most of. */
+  #first(bag) {
+    const tags = tagsOf(bag);
+    if (tags.length === 0) return this.#digits.size ? [] : mostSeen(bag, [...bag.classes.keys()]).slice(0, SEEN);
+    return tags.length <= DIGITS.length ? tags : mostSeen(bag, tags);
   }
 
   #classesOf(bag) {
@@ -85,13 +95,12 @@ function tagsOf(bag) {
   return [...bag.classes.keys()].filter((id) => bag.tags[id] === 1);
 }
 
-/** Of more tags than numbers, those come first that the model sees most of. */
-function taggedFirst(bag) {
-  const tags = tagsOf(bag);
-  if (tags.length <= DIGITS.length) return tags;
+/** Some classes, those first that the model sees most of in the bag; without predictions only tags are returned. */
+function mostSeen(bag, ids) {
   const seen = new Map();
   for (const [label, p] of bag.segments.flatMap((s) => s.guesses)) seen.set(label, (seen.get(label) ?? 0) + p);
-  return tags.sort((a, b) => (seen.get(b) ?? 0) - (seen.get(a) ?? 0));
+  const found = ids.filter((id) => seen.has(id) || bag.tags[id] === 1);
+  return found.sort((a, b) => (seen.get(b) ?? 0) - (seen.get(a) ?? 0));
 }
 
 /** Ids of the likeliest classes of a segment; of one that has no prediction yet, those of the bag. */

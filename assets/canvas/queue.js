@@ -87,9 +87,9 @@ export class Queue extends EventTarget {
   }
 
   /** Make a bag the current item: where the list has it, or inserted before the current item. */
-  goToBag(bag) {
-    const found = this.items.findIndex(([id]) => id === bag);
-    if (found < 0) this.items.splice(this.index, 0, [bag, null]);
+  goToBag(bag, segment = null) {
+    const found = this.items.findIndex(([id, one]) => id === bag && (segment === null || one === segment));
+    if (found < 0) this.items.splice(this.index, 0, [bag, segment]);
     this.#place(found < 0 ? this.index : found);
     if (found < 0) this.#save();
   }

@@ -1,5 +1,5 @@
 /** Going through the queue: which item is opened first, the next and the previous one, and a new list. */
-import { isChecked } from "./segment_labels.js";
+import { isDecided } from "./segment_labels.js";
 import { loadValue, saveValue } from "./session_store.js";
 
 export class QueueNavigation {
@@ -37,9 +37,9 @@ export class QueueNavigation {
     if (isNew || requested) this.editor.display.open(this.queue.current);
   }
 
-  #follow({ id, bag }) {
+  #follow({ id, bag, segment }) {
     saveValue(this.requestKey, id);
-    this.queue.goToBag(bag);
+    this.queue.goToBag(bag, segment ?? null);
   }
 
   /** In a list of bags start at the one last shown on any page, else at the one the page names. */
@@ -92,7 +92,7 @@ export class QueueNavigation {
   #isChecked([bag, segment]) {
     const shown = bag === this.editor.bag?.id ? this.editor.bag : this.editor.api.knownBag(bag);
     const found = shown?.segments.find((s) => s.id === segment);
-    return found ? isChecked(found) : Boolean(shown) && !shown.range;
+    return found ? isDecided(found) : Boolean(shown) && !shown.range;
   }
 
   /** Order the list again, as the project is now. */

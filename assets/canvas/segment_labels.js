@@ -20,6 +20,11 @@ export function isChecked(segment) {
   return segment.label !== null && segment.checked_by !== "threshold";
 }
 
+/** Has a person checked it, and has nobody whose copy was merged labelled it differently? */
+export function isDecided(segment) {
+  return isChecked(segment) && !segment.conflict;
+}
+
 /** Has the model a guess that is not probable enough to be called a label, while no person has given one? */
 export function isUnsure(segment, bag) {
   return segment.label === null && segment.guesses.length > 0 && segment.guesses[0][1] < (bag.sure_from ?? 0);

@@ -1,5 +1,5 @@
 /** Beside the canvas (in tag mode below it): the selected segment, the counters, "New list" and "Retrain". */
-import { checkedText, keysOf, nameOf, percent, probabilityRow } from "./card.js";
+import { checkedText, conflictText, keysOf, nameOf, percent, probabilityRow, tagConflictText } from "./card.js";
 import { selectionText } from "./commands.js";
 import { element, replaceWhenNew } from "./dom.js";
 import { isChecked, isUnsure } from "./segment_labels.js";
@@ -49,7 +49,7 @@ export class SidePanel {
     const { bag, selection } = this.editor;
     const { segments } = selection;
     const reasons = segments.length === 1 ? reasonsFor(segments[0], bag) : [];
-    const shown = segments.map((s) => [s.id, s.label, s.accepted, s.checked_by, s.annotator, s.guesses, s.contradicts, s.number]);
+    const shown = segments.map((s) => [s.id, s.label, s.accepted, s.checked_by, s.annotator, s.guesses, s.contradicts, s.conflict, s.number]);
     const names = bag ? [...bag.classes.values()].map((c) => [c.name, c.colour]) : [];
     const keys = segments.length === 1 ? keysOf(segments[0], bag) : [];
     replaceWhenNew(this.segment, JSON.stringify([bag?.id, bag?.sure_from, shown, reasons, names, keys]), () => {
@@ -64,10 +64,12 @@ export class SidePanel {
   #updateTags() {
     const { bag } = this.editor;
     const reasons = bag ? reasonsOf(bag) : [];
-    replaceWhenNew(this.tags, JSON.stringify([bag?.id, reasons, reasons.map((one) => nameOf(one.class, bag))]), () => {
-      if (reasons.length === 0) return [];
+    const conflicts = (bag?.conflicts ?? []).map((one) => tagConflictText(one, bag));
+    replaceWhenNew(this.tags, JSON.stringify([bag?.id, conflicts, reasons, reasons.map((one) => nameOf(one.class, bag))]), () => {
+      const differing = conflicts.map((text) => note(text, "warning"));
+      if (reasons.length === 0) return differing;
       const parts = reasons.map((one) => this.#reasonButton(one, bag));
-      return [element("span", { class: "caption" }, "Where the model finds the tags:"), ...parts];
+      return [...differing, element("span", { class: "caption" }, "Where the model finds the tags:"), ...parts];
     });
   }
 
@@ -110,9 +112,11 @@ export class SidePanel {
 function segmentContent(segment, bag, reasons) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
   const head = element("h3", {}, title, element("span", {}, standingText(segment, bag)));
-  if (segment.guesses.length === 0) return [head, note("There is no prediction for it yet.")];
+  const conflict = segment.conflict ? [note(`Two answers. ${conflictText(segment.conflict, bag)}. Enter keeps ${nameOf(segment.label, bag)}.`, "warning")] : [];
+  if (segment.guesses.length === 0) return [head, ...conflict, note("There is no prediction for it yet.")];
   return [
     head,
+    ...conflict,
     ...segment.guesses.map(([label, p]) => probabilityRow(label, p, bag)),
     ...reasons.map((one) => note(reasonText(one, bag), "reason")),
     ...(segment.contradicts ? [note(`Without the tags the model would predict ${nameOf(segment.free, bag)}.`, "warning")] : []),

@@ -5,7 +5,9 @@ import { BACKGROUND } from "./segment_labels.js";
 import { QUIET } from "./colours.js";
 import { grouped } from "./text.js";
 
-const OPEN = 0;
+/** How many segments of a class there are in each list. */
+export const NO_SEGMENTS = { open: 0, unsure: 0, checked: 0, threshold: 0 };
+const COUNTED = { open: "open", unsure: "not sure", checked: "checked", threshold: "by threshold" };
 
 export class WallClasses {
   #chosen = 0;
@@ -52,10 +54,10 @@ export class WallClasses {
   /** Classes with segments first, those with the most to do on top; then the background, then the others. */
   #entries() {
     const { classes, background } = this.wall;
-    const rows = [...classes.values()].map((one) => ({ ...one, counts: one.counts ?? [0, 0, 0] }));
+    const rows = [...classes.values()].map((one) => ({ ...one, counts: one.counts ?? NO_SEGMENTS }));
     rows.push({ id: BACKGROUND, name: "background", scientific_name: "", colour: QUIET, counts: background });
-    const sum = (row) => row.counts.reduce((a, b) => a + b, 0);
-    return rows.sort((a, b) => b.counts[OPEN] - a.counts[OPEN] || sum(b) - sum(a) || a.name.localeCompare(b.name));
+    const sum = (row) => Object.values(row.counts).reduce((a, b) => a + b, 0);
+    return rows.sort((a, b) => b.counts.open - a.counts.open || sum(b) - sum(a) || a.name.localeCompare(b.name));
   }
 
   #filter() {
@@ -66,8 +68,7 @@ export class WallClasses {
 
   #draw() {
     const rows = this.#shown.map((row, place) => {
-      const [open, checked, threshold] = row.counts;
-      const counts = [`${grouped(open)} open`, checked ? `${grouped(checked)} checked` : "", threshold ? `${grouped(threshold)} by threshold` : ""];
+      const counts = Object.entries(COUNTED).map(([list, words]) => (row.counts[list] || list === "open" ? `${grouped(row.counts[list])} ${words}` : ""));
       const swatch = element("span", { class: "swatch", style: { background: row.colour } });
       const name = element("span", { class: "name", title: row.scientific_name ?? "" }, row.name);
       const text = element("span", { class: "counts" }, counts.filter(Boolean).join(" · "));

@@ -4,17 +4,19 @@ import { element, icon, replaceWhenNew } from "./dom.js";
 import { BACKGROUND } from "./segment_labels.js";
 import { ICONS } from "./icons.js";
 import { grouped } from "./text.js";
-import { WallClasses } from "./wall_classes.js";
+import { NO_SEGMENTS, WallClasses } from "./wall_classes.js";
 
 const ORDERS = [["doubtful", "Doubtful first"], ["sure", "Sure first"]];
-const SHOWS = [["open", "Open"], ["checked", "Checked"], ["threshold", "By threshold"], ["all", "All"]];
+const SHOWS = [["open", "Open"], ["unsure", "Not sure"], ["checked", "Checked"], ["threshold", "By threshold"], ["all", "All"]];
 const SHOWN_TITLES = {
   open: "Predicted as this class, and without a label",
+  unsure: "This class is only the best guess: below the threshold of “Sure from”, and without a label",
   checked: "Labelled as this class by somebody who saw them",
   threshold: "Accepted by a threshold of the probability: nobody has seen them",
   all: "All of these",
 };
 const SOUND = "M3 6.200h2.300L8.500 3.500v9L5.300 9.800H3zM10.500 6a3 3 0 0 1 0 4M12 4.200a5.500 5.500 0 0 1 0 7.600";
+const RARE = new Set(["unsure", "threshold"]); // offered only where there are any
 const MOST_CHIPS = 9;
 
 export class WallToolbar {
@@ -43,9 +45,8 @@ export class WallToolbar {
     const byClass = wall.query?.predicted !== undefined;
     this.classes.update();
     this.order.hidden = this.show.hidden = !byClass;
-    const one = byClass ? wall.counts : [0, 0, 0];
-    const counts = { open: one[0], checked: one[1], threshold: one[2] };
-    const offered = SHOWS.filter(([name]) => name !== "threshold" || counts.threshold || wall.query?.show === "threshold");
+    const counts = byClass ? wall.counts : NO_SEGMENTS;
+    const offered = SHOWS.filter(([name]) => !RARE.has(name) || counts[name] || wall.query?.show === name);
     this.#fill(this.order, ORDERS, wall.query?.order ?? "doubtful", () => "", () => "");
     this.#fill(this.show, offered, wall.query?.show ?? "open", (name) => counts[name], (name) => SHOWN_TITLES[name]);
     const n = wall.marks.ids.length;

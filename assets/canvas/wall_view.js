@@ -12,6 +12,7 @@ import { OutboxPanel } from "./outbox_panel.js";
 import { loadValue, saveValue } from "./session_store.js";
 import { StreamlitBridge } from "./streamlit_bridge.js";
 import { grouped } from "./text.js";
+import { NO_SEGMENTS } from "./wall_classes.js";
 import { WallCommands } from "./wall_commands.js";
 import { WallGrid } from "./wall_grid.js";
 import { WallKeyboard } from "./wall_keyboard.js";
@@ -40,7 +41,7 @@ export class Wall {
     this.title = "";
     this.kind = "sound";
     this.classes = new Map();
-    this.background = [0, 0, 0];
+    this.background = NO_SEGMENTS;
     this.total = 0;
     this.cursor = null;
   }
@@ -151,11 +152,12 @@ export class Wall {
     }
   }
 
-  /** Without a request: the class with the most segments to check. */
+  /** Without a request: the class with the most segments to check, the sure ones if there are any. */
   async #first() {
     const { classes } = await this.api.wall({});
-    const [most] = [...classes].sort((a, b) => b.counts[0] - a.counts[0]);
-    return most ? { predicted: most.id } : null;
+    const [most] = [...classes].sort((a, b) => b.counts.open - a.counts.open || b.counts.unsure - a.counts.unsure);
+    if (!most) return null;
+    return { predicted: most.id, show: most.counts.open || !most.counts.unsure ? "open" : "unsure" };
   }
 
   #take(found, ids) {
@@ -187,10 +189,10 @@ export class Wall {
     this.notice.show(open ? `This is the end of the list. Still open: ${grouped(open)}.` : "This list is done: choose another class.");
   }
 
-  /** Open and checked segments, and those by threshold, of the class on screen. */
+  /** How many segments each list of the class on screen has. */
   get counts() {
     const label = Number(this.query?.predicted);
-    return this.classes.get(label)?.counts ?? (label < 0 ? this.background : [0, 0, 0]);
+    return this.classes.get(label)?.counts ?? (label < 0 ? this.background : NO_SEGMENTS);
   }
 
   isOpen(id) {

@@ -95,7 +95,7 @@ class Bag:
     thumbnail_key: str
     """Changes when the thumbnail does."""
     doubt: float | None
-    """1 - the lowest probability predicted for its unreviewed segments; None if nothing is predicted."""
+    """The larger, the more is gained by tagging or checking it (`review/economy_tagging.py: worth_tagging`)."""
     note: str = ""
     changed: bool = False
     """Whether the file has changed since it was added."""
@@ -165,6 +165,8 @@ class Segment:
     revision: int
     checked_by: str | None = None
     """"eye", or "threshold": the label is a prediction that was accepted by its probability; None without a label."""
+    other_tags: str = ""
+    """Tags of another program besides the label, with which the segment was imported (`exchange/other_tags.py`)."""
 
     @property
     def reviewed(self) -> bool:
@@ -291,7 +293,8 @@ class Job:
 
     id: int
     kind: str
-    """"import", "segment", "learn-segmenter", "features", "train", "predict", "map" or "export"."""
+    """"import", "segment", "learn-segmenter", "features", "train", "predict", "map",
+    "apply", "sample", "export" or "pack"."""
     params: dict[str, Any]
     state: str
     """"queued", "running", "done", "failed", "cancelled", "dead" or "stopped": queued or begun on another computer or

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from miml_core.media.recording_place import Place
 
@@ -33,6 +34,43 @@ class ReviewItem:
     bag_id: int
     score: float
     """The number that the queue is sorted by."""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """What two annotators answered differently, and nobody has decided yet."""
+
+    id: int
+    bag_id: int
+    bag: str
+    """Name of the bag."""
+    segment_id: int | None
+    """None for a tag."""
+    number: int | None
+    """Of the segment in its bag."""
+    class_id: int | None
+    """The class of a tag; None for a label."""
+    ours: int | None
+    """The label that the segment has, or 1 or -1 for a tag."""
+    ours_by: str
+    theirs: int
+    theirs_by: str
+    theirs_at: float
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A copy of another annotator that was merged into the project."""
+
+    id: int
+    at: float
+    annotator: str
+    source: str
+    """The name of the copy."""
+    people: list[str]
+    counts: dict[str, int]
+    agreement: dict[str, Any]
+    """Of tags and of labels before the merge: {"tags" or "labels": {"overall": kappa, "classes": {name: kappa}}}."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +199,9 @@ class WallClass:
     label: int
     """Class id or `BACKGROUND`."""
     n_open: int
-    """Predicted as it, and without a label."""
+    """Surely predicted as it, and without a label."""
+    n_unsure: int
+    """Of which it is the best guess, below the threshold of a sure prediction, and without a label."""
     n_checked: int
     """Labelled as it by a person who saw the segment."""
     n_threshold: int

@@ -17,6 +17,7 @@ ORDERS: dict[QueueOrder, str] = {
     "class": "By species",
     "random": "Random sample",
     "archive": "Archive sample",
+    "conflicts": "Conflicts",
 }
 _EXPLAINED = {
     "least_sure": "Segments the model is least sure of: correcting these improves it most quickly.",
@@ -28,27 +29,31 @@ _EXPLAINED = {
     "class": "All segments predicted as one class, the least certain first.",
     "random": "Segments drawn at random: checking these gives an unbiased accuracy.",
     "archive": "Detections drawn from an archive: checking these gives the precision there, and corrected counts.",
+    "conflicts": "Two annotators labelled it differently. Press Enter to keep the label it has, or give it another.",
 }
 
 
 def choose_order(project: Project) -> tuple[QueueOrder, int | None]:
     """Show the row of choices; returns the order and, by species, the class."""
     sizes = project.review.sizes()
-    orders = [one for one in ORDERS if one not in ("informative", "archive") or one in sizes]
+    orders = [one for one in ORDERS if one not in ("informative", "archive", "conflicts") or one in sizes]
+    if project.runs.current() is None:
+        orders = ["conflicts"]
     if st.session_state.get("review.order") not in orders:
-        st.session_state.pop("review.order", None)
+        first: QueueOrder = "archive" if sizes.get("archive") else "least_sure"
+        st.session_state["review.order"] = first if first in orders else orders[0]
     titles = ORDERS if project.kind == "sound" else {**ORDERS, "class": "By class"}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        order = st.segmented_control(
+        chosen = st.segmented_control(
             "Order",
             orders,
-            default="least_sure",
             required=True,
             key="review.order",
             format_func=lambda one: _with_size(titles[one], sizes.get(one)),
             persist_state="session",
             label_visibility="collapsed",
         )
+        order: QueueOrder = chosen or orders[0]
         class_id = _species(project) if order == "class" else None
         _threshold(project)
         st.caption(_EXPLAINED[order], width="stretch")

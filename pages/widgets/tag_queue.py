@@ -8,15 +8,18 @@ from miml_core.project import Project
 from pages.widgets.app.dialogs import dialog_button
 from pages.widgets.library.bag_list import SORTED
 
-_SHOWN = {"unfinished": "Not finished", "untagged": "Untagged", "all": "All"}
+_SHOWN = {"unfinished": "Not finished", "untagged": "Untagged", "all": "All", "tag conflicts": "Conflicts"}
 
 
 def choose_bags(project: Project) -> tuple[dict[str, str | int], bool]:
     """Show the row of choices; returns the queue of the canvas and whether sounds play when they are opened."""
+    shown = [one for one in _SHOWN if one != "tag conflicts" or project.review.count_conflicts()[0]]
+    if st.session_state.get("tag.show") not in shown:
+        st.session_state.pop("tag.show", None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tag-row"):
         show = st.segmented_control(
             "Show",
-            list(_SHOWN),
+            shown,
             default="unfinished",
             required=True,
             format_func=_SHOWN.__getitem__,

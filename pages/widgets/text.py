@@ -21,7 +21,10 @@ JOB_TITLES = {
     "train": "Training",
     "predict": "Predicting",
     "map": "Arranging the map",
+    "apply": "Applying the model to an archive",
+    "sample": "Drawing a sample",
     "export": "Exporting",
+    "pack": "Packing the project",
 }
 
 

@@ -23,9 +23,9 @@ class Editor:
         self.page = page
 
     @classmethod
-    def open(cls, page: Any, url: str, **asked: Any) -> Editor:
-        """Go to the canvas page and wait until a bag is drawn."""
-        page.goto(f"{url}/?{urlencode(asked)}")
+    def open(cls, page: Any, url: str, *, streamlit: bool = False, **asked: Any) -> Editor:
+        """Go to a page with a canvas, of Streamlit or with nothing else, and wait until a bag is drawn."""
+        page.goto(f"{url}/{'' if streamlit else 'canvas'}?{urlencode(asked)}")
         editor = cls(page)
         editor.wait("s")
         return editor
@@ -60,6 +60,12 @@ class Editor:
         """A real place (seconds and hertz, or pixels of the picture) on the page."""
         at = self.ask(f"b => b.view.toPlane({x}, {y})")
         return self._on_page(at["u"], at["v"])
+
+    def real(self, x: float, y: float) -> tuple[float, float]:
+        """What is at a place on the page, in seconds and hertz, or pixels of the picture."""
+        box = self.ask("b => b.layers.canvases.base.getBoundingClientRect().toJSON()")
+        at = self.ask(f"b => b.view.realAt({x - box['x']}, {y - box['y']})")
+        return at["x"], at["y"]
 
     def _on_page(self, u: float, v: float) -> tuple[float, float]:
         at = self.ask(f"b => b.view.pixelAt({u}, {v})")

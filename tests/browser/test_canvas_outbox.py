@@ -64,7 +64,7 @@ def n_corrections(project: Project, bag: int) -> int:
 
 
 def test_sixty_quick_edits_on_a_slow_page_are_stored_in_order(page, server, stored):
-    editor = Editor.open(page, server.url, bag=1, sleep=1)
+    editor = Editor.open(page, server.url, streamlit=True, bag=1, sleep=1)
     editor.press("ArrowRight")
     before = n_corrections(stored, 1)
     pressed = keys(60, 1)
@@ -75,7 +75,7 @@ def test_sixty_quick_edits_on_a_slow_page_are_stored_in_order(page, server, stor
 
 
 def test_a_reload_in_the_middle_loses_and_doubles_nothing(page, server, stored):
-    editor = Editor.open(page, server.url, bag=2, sleep=1)
+    editor = Editor.open(page, server.url, bag=2)
     editor.press("ArrowRight", "ArrowRight")
     before = n_corrections(stored, 2)
     page.route("**/edits", lambda route: None)
@@ -114,7 +114,7 @@ def test_a_response_that_never_arrives_does_not_double_the_edit(page, server, st
 
 
 def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page, server, stored):
-    editor = Editor.open(page, server.url, bag=2)
+    editor = Editor.open(page, server.url, streamlit=True, bag=2)
     editor.press("ArrowLeft")
     before = n_corrections(stored, 2)
     pressed = keys(30, 3)

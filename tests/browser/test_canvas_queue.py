@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,21 @@ def projects(tmp_path_factory):
     sound_project(folder / "sound", (50, 40, 45)).close()
     sound_project(folder / "small", (4, 3)).close()
     sound_project(folder / "many", (12, 12), classes=tuple(f"Species {k}" for k in range(1, 25))).close()
+    make_conflicts(folder / "merged")
     return folder
+
+
+def make_conflicts(folder: Path) -> None:
+    """Make a project into which a copy was merged whose annotator labelled two segments otherwise, and a tag."""
+    with sound_project(folder, (3,)) as made:
+        mine = Project(made.store, "Ann")
+        copy = shutil.copytree(mine.folder, folder / "copy")
+        mine.edits.set_label([1, 2], 1)
+        mine.edits.tag(1, 4, -1)
+        with Project.open(copy, annotator="Bob") as other:
+            other.edits.set_label([1, 2], 2)
+            other.edits.tag(1, 4)
+        mine.edits.merge_copy(mine.edits.preview_merge(copy))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +49,7 @@ def panel(page: Any, text: str) -> None:
 
 
 def test_selecting_accepting_correcting_and_moving_on_run_no_page_script(page, server, projects):
-    editor = Editor.open(page, server.url, order="random")
+    editor = Editor.open(page, server.url, streamlit=True, order="random")
     checked: dict[int, int | None] = {}
     bags = set()
     for place in range(30):
@@ -112,7 +128,7 @@ def test_numbers_follow_what_is_likely_and_a_doubtful_guess_is_no_label(page, se
 
 
 def test_the_place_in_the_list_survives_another_page_and_a_reload(page, server):
-    editor = Editor.open(page, server.url, order="newest", **{"in": "small"})
+    editor = Editor.open(page, server.url, streamlit=True, order="newest", **{"in": "small"})
     items = editor.ask("b => b.queue.items")
     editor.press("n", "n", "n")
     editor.wait("s.index === 3")
@@ -155,7 +171,7 @@ def test_the_panel_shows_the_segment_its_label_and_who_gave_it(page, server, pro
 
 
 def test_an_empty_list_is_reported_and_another_list_can_be_chosen(page, server):
-    page.goto(f"{server.url}/?in=small&show=untagged&mode=tag")
+    page.goto(f"{server.url}/canvas?in=small&show=untagged&mode=tag")
     page.locator(".bagtag .empty", has_text="Every bag of this list is finished").wait_for()
     editor = Editor.open(page, server.url, mode="tag", **{"in": "small"})
     assert editor.state["bag"] == 1
@@ -180,3 +196,23 @@ def test_a_bag_that_was_removed_leaves_the_list(page, server, projects):
         project.edits.remove_bags([2], confirm=True)
     editor.press("n")
     editor.wait("s.bag === 3 && s.total === 2")
+
+
+def test_conflicts_of_two_annotators_show_both_answers_and_are_decided(page, server, projects):
+    editor = Editor.open(page, server.url, order="conflicts", **{"in": "merged"})
+    editor.wait("s.total === 2 && s.selected[0] === 1")
+    panel(page, "Two answers. Ann: Wren · Bob: Robin. Enter keeps Wren.")
+    editor.press("Enter")  # keeps the label, and goes on to the other conflict
+    editor.wait("s.index === 1 && s.selected[0] === 2")
+    editor.press("2")
+    editor.wait("s.labels[2] === 2")
+    editor.saved()
+    with Project.open(projects / "merged" / "project") as project:
+        assert [project.segments.get(number).label for number in (1, 2)] == [1, 2]
+        assert project.review.count_conflicts() == (1, 0)
+    editor = Editor.open(page, server.url, mode="tag", show="tag conflicts", **{"in": "merged"})
+    panel(page, "absent .Ann., present .Bob.")
+    editor.press("Enter")
+    editor.saved()
+    with Project.open(projects / "merged" / "project") as project:
+        assert project.review.conflicts() == [] and project.bags.get(1).tags[4] == -1

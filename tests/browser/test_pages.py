@@ -18,6 +18,12 @@ pytestmark = pytest.mark.browser
 LONG_TRAINING = {"model": "gp-probit", "params": {"inference": "gibbs", "n_samples": 2_000_000}}
 PAGES = ("Library", "Segment", "Tag", "Train", "Review", "Wall", "Export")
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ **tit**", "שלום עולם", "Grünfink :red[x]", "白鹡鸰")
+RAVEN = """Selection\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)\tBegin File\tSpecies
+1\t8.5\t9.0\t2000.0\t4000.0\tgarden_1.wav\tTROTRO
+2\t0.5\t9.75\t500.0\t1500.0\tGARDEN_2\tWaldkauz
+3\t12.5\t13.0\t500.0\t1500.0\tgarden_1.wav\tWaldkauz
+4\t2.5\t3.0\t500.0\t1500.0\tnowhere.wav\tWaldkauz
+"""
 FILE = "<img src=x onerror=\"document.title='owned'\"> & 'dawn' 日出.wav"
 
 
@@ -82,6 +88,16 @@ def settled(page: Any) -> None:
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
 
+def expand(page: Any, key: str) -> None:
+    """Open an expander and wait until it has: while it opens it scrolls, and scrolling closes a select box."""
+    page.locator(f".st-key-{key} summary").click()
+    page.wait_for_function(
+        """key => { const details = document.querySelector(`.st-key-${key} details`);
+          return details.open && details.getAnimations({ subtree: true }).length === 0; }""",
+        arg=key,
+    )
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_shows_names_as_text_and_has_its_picture_taken(tab, server, home, screenshots, scheme):
     page = tab
@@ -114,8 +130,7 @@ def test_training_goes_on_without_its_tab_and_can_be_stopped_from_another(window
         choose(first, "Model", "Gaussian process")
         first.get_by_text("Estimates its own uncertainty").wait_for()
         settled(first)
-        first.get_by_text("Advanced settings").click()
-        settled(first)
+        expand(first, "train-experts")
         choose(first, "inference", "gibbs")
         samples = first.get_by_role("spinbutton", name=re.compile("samples", re.I))
         samples.fill("2000000")
@@ -255,3 +270,40 @@ def _until(condition: Any, seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.1)
+
+
+def test_a_table_of_raven_is_previewed_imported_under_another_class_and_undone(page, home):
+    """From the upload to the undo: files and lines that do not fit are listed, and a class is renamed in the table."""
+    page.set_viewport_size({"width": 1800, "height": 900})
+    go(page, "Import")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "dawn.selections.txt", "mimeType": "text/plain", "buffer": RAVEN.encode()}
+    )
+    page.get_by_text("2 labels cannot be imported").wait_for()
+    settled(page)
+    shown = page.inner_text("body")
+    assert "4 labels read, in 3 files; 2 files found in the project, 2 bags concerned." in shown
+    assert "2 new classes: TROTRO, Waldkauz" in shown
+    table = page.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 60, box["y"] + 35 + 17)  # the class of the first label
+    page.keyboard.press("Enter")
+    cell = page.locator("textarea.gdg-input")
+    cell.fill("Zaunkönig")
+    cell.press("Enter")
+    page.get_by_text("2 new classes: Waldkauz, Zaunkönig").wait_for()
+    settled(page)
+    page.get_by_role("button", name="Import 2 segments").click()
+    undo = page.get_by_role("button", name="Undo this import")
+    undo.wait_for()
+    with Project.open(home / "nasty" / "project") as project:
+        names = {one.id: one.name for one in project.classes.list()}
+        new = [one for bag in project.bags.ids() for one in project.segments.list(bag) if one.origin == "drawn"]
+        assert sorted((names[one.label or 0], one.left, one.right, one.low) for one in new) == [
+            ("Waldkauz", 0.5, 9.75, 500.0), ("Zaunkönig", 8.5, 9.0, 2000.0)
+        ]  # fmt: skip
+        undo.click()
+        page.get_by_text("Undo this import").wait_for(state="detached")
+        assert [one.name for one in project.classes.list()] == list(NASTY)
+        assert not [one for bag in project.bags.ids() for one in project.segments.list(bag) if one.origin == "drawn"]

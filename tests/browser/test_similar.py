@@ -18,6 +18,15 @@ pytestmark = pytest.mark.browser
 WALL = "document.querySelector('[data-bagtag=wall]')?.shadowRoot.querySelector('.wall')?.wall"
 
 
+_POINT = """() => {
+  const plot = document.querySelector('.js-plotly-plot');
+  const { xaxis, yaxis } = plot._fullLayout;
+  const box = plot.querySelector('.nsewdrag').getBoundingClientRect();
+  const [trace] = plot._fullData;
+  return [trace.customdata[0], box.left + xaxis.d2p(trace.x[0]), box.top + yaxis.d2p(trace.y[0])];
+}"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Two recordings with 32 segments, and their map; one class has a name that looks like code."""
@@ -64,10 +73,21 @@ def test_f_shows_the_segments_most_like_one(page, server, folder):
         assert shown["ids"][1:] == [each for each, _ in project.similarity.nearest(second)]
 
 
-def test_a_part_of_the_map_opens_on_the_wall(page, server, folder, screenshots):
+def test_a_point_of_the_map_opens_in_review_and_a_part_of_it_on_the_wall(page, server, folder, screenshots):
+    page.goto(f"{server.url}/map?project={key_of(folder)}")
+    page.get_by_text("Pick one", exact=True).first.click()
+    page.wait_for_function("document.querySelector('.js-plotly-plot')?._fullLayout?.clickmode === 'event+select'")
+    segment, x, y = page.evaluate(_POINT)
+    page.mouse.move(x - 30, y)
+    page.mouse.move(x, y, steps=5)
+    page.locator(".hoverlayer .hovertext").wait_for()  # Plotly selects what is hovered
+    page.mouse.click(x, y)
+    page.get_by_role("button", name="Open in Review").click()
+    assert Editor(page).wait("s.image && s.selected.length === 1")["selected"] == [segment]
     page.goto(f"{server.url}/map?project={key_of(folder)}")
     plot = page.locator(".js-plotly-plot .nsewdrag").first
     plot.wait_for()
+    page.wait_for_function("document.querySelector('.js-plotly-plot')._fullLayout.dragmode === 'lasso'")
     page.locator(".legendtext").first.wait_for()
     names = page.locator(".legendtext").all_text_contents()  # of SVG
     assert "<b>Wren</b>" in names, "a name is text"

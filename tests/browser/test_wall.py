@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of
@@ -79,8 +80,8 @@ def test_a_screen_is_one_edit_by_keys_and_is_undone_by_one_key(page: Any, server
     page.keyboard.press("0")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("x")
-    assert wall.tile(screen[7]).get_attribute("aria-selected") == "true"
-    assert "1 marked without a class" in page.locator(".wall .statusbar").inner_text()
+    expect(wall.tile(screen[7])).to_have_attribute("aria-selected", "true", timeout=60_000)  # drawn with the next frame
+    expect(page.locator(".wall .statusbar")).to_contain_text("1 marked without a class", timeout=60_000)
     page.keyboard.press("Enter")
     wall.ready()
     stored = labels(birds)

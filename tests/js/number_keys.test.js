@@ -48,6 +48,18 @@ test("of more than nine tags those come first that the model sees most of", () =
   equal(bag.classes.get(11).keys, ["2"]);
 });
 
+test("of an untagged bag six numbers go to what the model sees most of, and three are left for the segments", () => {
+  const keys = new NumberKeys();
+  const guessed = [...Array(8)].flatMap((_, k) => Array(8 - k).fill(segment([20 + k, 0.09], [-2, 0.05])));
+  const bag = bagOf(someClasses(80), { segments: guessed });
+  keys.forLabels(bag, []);
+  equal(keysOf(bag), { 20: "1", 21: "2", 22: "3", 23: "4", 24: "5", 25: "6" });
+  keys.forLabels(bag, [segment([27, 0.09], [20, 0.08])]);
+  keys.forLabels(bag, [segment([40, 0.09], [41, 0.08])]);
+  keys.forLabels(bag, [segment([50, 0.9])]);
+  equal(keysOf(bag), { 20: "1", 21: "2", 22: "3", 23: "4", 24: "5", 25: "6", 27: "7", 40: "8", 41: "9" });
+});
+
 test("a segment without a prediction takes the likely classes of its bag", () => {
   const bag = bagOf(someClasses(20), { suggestions: [[17, 0.3], [3, 0.05], [4, 0.04]] });
   new NumberKeys().forLabels(bag, [segment()]);

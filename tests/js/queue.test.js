@@ -72,13 +72,17 @@ test("more is fetched before the list ends, without what it already has, and onc
   equal(asked.map((query) => query.after ?? null), [null, "0.1,20", null]);
 });
 
-test("a bag that the page asks for is found in the list, or inserted at the current place", async () => {
+test("a bag (and segment) that the page asks for is found in the list, or inserted at the current place", async () => {
   const { queue } = queueOf([whole]);
   await queue.open({ show: "all" });
   queue.goToBag(2);
   equal([queue.current, queue.total], [[2, 21], 4]);
   queue.goToBag(8);
   equal([queue.current, queue.at(1), queue.total], [[8, null], [2, 21], 5]);
+  queue.goToBag(2, 22);
+  equal([queue.current, queue.total], [[2, 22], 6]);
+  queue.goToBag(2, 21);
+  equal([queue.current, queue.total], [[2, 21], 6]);
 });
 
 test("items of a bag that is gone leave the list", async () => {

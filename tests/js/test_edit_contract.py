@@ -57,6 +57,25 @@ def random_edit(rng: random.Random, segments: list[int]) -> dict[str, Any]:
     return rng.choice(acts)
 
 
+def add_conflicts(project: Project) -> int:
+    """Let Bo have answered all tags and labels of the bag differently, and nothing else; return how many."""
+    bag = project.bags.get(1)
+    absent = -1 if bag.finished and not bag.rest_unknown else 0
+    answers = {one.id: bag.tags.get(one.id, absent) for one in project.classes.list()}
+    rows = [(None, class_id, answer, -answer) for class_id, answer in answers.items() if answer]
+    with project.store.write() as connection:
+        run = connection.exec_driver_sql
+        labels = run("SELECT segment_id, class_id, at FROM verdicts").all()
+        run("DELETE FROM conflicts")
+        run("INSERT OR IGNORE INTO merges VALUES (1, 0, 'Ann', 'copy', '[]', '{}', '{}')")
+        insert = "INSERT INTO conflicts VALUES (NULL, 1, 1, ?, ?, ?, 'Ann', ?, ?, 'Bo', 0, 0)"
+        for segment, class_id, ours, theirs in rows:
+            run(insert, (segment, class_id, ours, 0.0, theirs))
+        for segment, label, at in labels:
+            run(insert, (segment, None, BACKGROUND if label is None else label, at, 3))
+    return len(rows) + len(labels)
+
+
 def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
     """What a person sees of a bag: its tags and state, and each segment's outline, label and standing.
 
@@ -65,13 +84,14 @@ def shown(bag: dict[str, Any], act: str) -> dict[str, Any]:
     """
     named = {str(one["id"]): one["name"] for one in bag["classes"]}
     made = act in ("draw", "merge")
-    known = () if made else ("id", "rings", "guesses", "contradicts")
+    known = () if made else ("id", "rings", "guesses", "contradicts", "conflict")
     names = ("label", "accepted", "annotator", "checked_by", *known)
     return {
         "classes": [[one["name"], one["scientific_name"], one["shortcut"]] for one in bag["classes"]],
         "tags": {named[one]: value for one, value in bag["tags"].items()},
         "finished": bag["finished"],
         "rest_unknown": bag["rest_unknown"],
+        "conflicts": bag["conflicts"],
         "segments": sorted(([each[name] for name in names] for each in bag["segments"]), key=repr),
     }
 
@@ -82,11 +102,12 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
     modules.evaluate("async () => { window.edits = await import('/canvas/edits.js'); }")
     rng = random.Random(1)
     seen: set[tuple[str, bool]] = set()
-    number = 0
+    number = differing = 0
     for _ in range(N_SEQUENCES):
         before = project.edits.history(limit=1)[0].id
         if rng.random() < 0.5:
             project.edits.accept_above(0.4)
+        differing += add_conflicts(project)
         returned = described(project, project.bags.get(1), "")
         for _ in range(N_EDITS):
             before_it = returned
@@ -111,3 +132,4 @@ def test_every_edit_looks_at_once_as_the_server_returns_it(modules, project):
     refused = {("nothing_here", False), ("tag", False), ("accept", False)}
     assert refused | {("nothing_here", True), ("draw", True), ("merge", True)} <= seen
     assert {("tag_by_name", True), ("tag_by_name", False)} <= seen
+    assert differing > N_SEQUENCES

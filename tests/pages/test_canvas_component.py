@@ -30,9 +30,10 @@ def test_page_runs_repeat_a_request_under_one_id(project, session, mounted):
     canvas(project, queue={"show": "all"})
     first, second = (data["request"] for data in mounted)
     assert first == second and first["bag"] == 3
-    request_bag(project, 3)
+    request_bag(project, 3, 12)
     canvas(project, queue={"show": "all"})
     assert mounted[-1]["request"]["id"] != first["id"], "asking for the same bag later is another request"
+    assert first["segment"] is None and mounted[-1]["request"]["segment"] == 12
 
 
 def test_a_request_holds_for_its_project_only(project, pictures, session):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -60,12 +62,12 @@ def test_a_cluster_like_nothing_named_opens_on_the_wall(mapped, show, monkeypatc
     assert selection.title == f"{CLUSTER} segments like nothing you have named"
 
 
-def traces(project: Project, colours: str, monkeypatch: pytest.MonkeyPatch) -> list:
+def drawn_figure(project: Project, colours: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     drawn = {}
     monkeypatch.setattr("streamlit.plotly_chart", lambda figure, **_: drawn.setdefault("figure", figure))
     made = project.similarity.map()
     map_chart(project, made, project.similarity.map_state(made), [made.segment_ids[:CLUSTER]], colours)
-    return list(drawn["figure"].data)
+    return drawn["figure"]
 
 
 @pytest.mark.parametrize("colours", ["predicted", "label", "doubt"])
@@ -74,12 +76,15 @@ def test_every_segment_is_a_point_of_its_class(mapped, colours, monkeypatch):
     mapped.edits.change_class(wren.id, name="<b>Wren</b>")
     labelled = mapped.similarity.map().segment_ids[:3].tolist()
     mapped.edits.set_label(labelled, wren.id)
-    *points, ring = traces(mapped, colours, monkeypatch)
+    figure = drawn_figure(mapped, colours, monkeypatch)
+    points, (line,) = figure.data, figure.layout.shapes
     made = mapped.similarity.map()
     assert sorted(np.concatenate([trace.customdata for trace in points]).tolist()) == made.segment_ids.tolist()
     assert all(trace.type == "scattergl" for trace in points)
-    assert ring.customdata.tolist() == made.segment_ids[:CLUSTER].tolist() and ring.name == "like nothing named"
-    assert ring.legendrank == 1, "seen in a long legend"
+    assert (line.name, line.legendrank, line.showlegend) == ("like nothing named", 1, True), "seen in a long legend"
+    corners = np.array([each.split(",") for each in line.path.strip("M Z").split(" L")], dtype=float)
+    inside = made.places[:CLUSTER]
+    assert (corners.min(axis=0) <= inside.min(axis=0)).all() and (corners.max(axis=0) >= inside.max(axis=0)).all()
     if colours == "label":
         assert {trace.name: len(trace.x) for trace in points} == {"not checked": 13, "&lt;b&gt;Wren&lt;/b&gt;": 3}
     if colours == "doubt":
@@ -89,8 +94,8 @@ def test_every_segment_is_a_point_of_its_class(mapped, colours, monkeypatch):
 
 def test_many_classes_share_a_colour(mapped, monkeypatch):
     monkeypatch.setattr("pages.widgets.map.chart._MOST_CLASSES", 1)
-    names = [trace.name for trace in traces(mapped, "predicted", monkeypatch)]
-    assert "other classes" in names and len(names) <= 4
+    names = [trace.name for trace in drawn_figure(mapped, "predicted", monkeypatch).data]
+    assert "other classes" in names and len(names) <= 3
 
 
 def test_the_selection_has_each_segment_once():

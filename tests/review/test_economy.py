@@ -7,24 +7,10 @@ import pytest
 
 from miml_core import BACKGROUND, UNKNOWN, BagSet
 from miml_core.__main__ import main
-from miml_core.review import economy
-from miml_core.review.economy import (
-    ACCEPTED,
-    CORRECTED,
-    SCREEN,
-    TARGET,
-    TILE,
-    TYPED,
-    Point,
-    TaggedBags,
-    Way,
-    count_suggested,
-    label_one_by_one,
-    predicted_errors,
-    review_least_sure,
-    review_wall,
-    tag_bags,
-)
+from miml_core.review import economy, economy_tagging
+from miml_core.review.annotator import ACCEPTED, CORRECTED, SCREEN, TILE, TYPED, Point, Way
+from miml_core.review.economy import TARGET, label_one_by_one, predicted_errors, review_least_sure, review_wall
+from miml_core.review.economy_tagging import TaggedBags, count_suggested, tag_bags
 
 
 def calls(n_bags: int = 60, spread: float = 1.0, seed: int = 0) -> tuple[BagSet, np.ndarray]:
@@ -41,7 +27,9 @@ def calls(n_bags: int = 60, spread: float = 1.0, seed: int = 0) -> tuple[BagSet,
 @pytest.fixture(scope="module")
 def tagged_calls() -> tuple[BagSet, np.ndarray, TaggedBags]:
     bags, truth = calls(40, spread=1.4)
-    return bags, truth, tag_bags(bags, truth)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(economy_tagging, "GROWTH", 1.5)
+        return bags, truth, tag_bags(bags, truth)
 
 
 def blind_model(bags: BagSet) -> object:
@@ -63,7 +51,7 @@ def blind_model(bags: BagSet) -> object:
 def test_the_seconds_of_a_review_are_those_of_its_actions(monkeypatch, review, right, wrong):
     bags, truth = calls()
     model = blind_model(bags)
-    monkeypatch.setattr(economy, "_fit", lambda known, earlier=None: model)
+    monkeypatch.setattr(economy, "fit_model", lambda known, earlier=None: model)
     monkeypatch.setattr(economy, "MOST_SECONDS", 10.0)
     monkeypatch.setattr(economy, "TARGET", 1.0)
     way = review(bags, truth, model)
@@ -85,6 +73,20 @@ def test_tags_cost_less_where_they_are_suggested(tagged_calls):
     assert 0 < tagged.n_suggested < n_tags
     assert tagged.suggested[-1] == ACCEPTED * tagged.n_suggested + TYPED * (n_tags - tagged.n_suggested)
     assert tagged.accuracies[-1] > tagged.accuracies[0]
+
+
+def test_tagging_ends_when_the_wall_corrects_more_per_second(tagged_calls, monkeypatch):
+    bags, truth, tagged = tagged_calls
+    assert (tagged.some.tags == bags.tags).all(), "too few bags to ask"
+    monkeypatch.setattr(economy_tagging, "LEAST_BATCHES", 3)
+    monkeypatch.setattr(economy_tagging, "GROWTH", 1.5)
+    monkeypatch.setattr(economy_tagging, "count_changed", lambda model, before, after: 0)
+    some = tag_bags(bags, truth).some
+    is_tagged = (some.tags != 0).any(axis=1)
+    assert 0 < is_tagged.sum() < bags.n_bags and (some.tags[is_tagged] == bags.tags[is_tagged]).all()
+    assert 0 < some.seconds < tagged.suggested[-1]
+    way = review_wall(bags.replace(tags=some.tags), truth, some.model)
+    assert way.reached(TARGET) is not None, "the wall has the segments of untagged bags, too"
 
 
 def test_only_suggestions_that_are_shown_count():
@@ -122,7 +124,7 @@ def test_one_by_one_every_label_is_typed(monkeypatch):
 
 def test_figures_are_printed_and_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(economy, "LABELLED_SHARES", (0.2,))
-    monkeypatch.setattr(economy, "GROWTH", 2.0)
+    monkeypatch.setattr(economy_tagging, "GROWTH", 2.0)
     bags, truth = calls(12, spread=0.5)
     (tmp_path / "miml").mkdir()
     np.savez(
@@ -133,13 +135,16 @@ def test_figures_are_printed_and_written(tmp_path, monkeypatch, capsys):
         instance_label=truth,
         class_names=np.array(bags.classes),
     )
-    assert main(["bench-economy", "--data", str(tmp_path), "--json", str(tmp_path / "out.json")]) == 0
+    assert main(["bench-economy", "--data", str(tmp_path), "--json", str(tmp_path / "out.json"), "--seeds", "2"]) == 0
     printed = capsys.readouterr().out
-    assert "calls: 120 segments" in printed
-    written = json.loads((tmp_path / "out.json").read_text())["calls"]
+    assert "calls: 120 segments" in printed and "2 seeds" in printed
+    first, second = json.loads((tmp_path / "out.json").read_text())["calls"]
+    assert first["ways"] != second["ways"], "seeds determine the order of the bags"
+    written = second
     assert written["one_by_one_seconds"] == 360
     assert set(written["ways"]) == {
         "segments one by one",
+        "some tags and wall, with suggestions",
         *(
             f"{way}{how}"
             for way in ("tags only", "tags and least sure", "tags and wall")

@@ -24,6 +24,7 @@ from miml_core.project.db.store import DATABASE, Store, folder_of
 from miml_core.project.media import state as media_state
 from miml_core.project.media.access import allow_for_import, blocked_sentence, is_usable
 from miml_core.project.media.access import real_path as real_path
+from miml_core.project.media.access import usable_path as usable_path
 from miml_core.project.media.fingerprint import fingerprint
 from miml_core.project.media.state import STORED
 from miml_core.project.records import Medium, RecordingLocation
@@ -230,7 +231,7 @@ def find_files(
 
     `on_error` is called for folders that cannot be read; they are left out.
     """
-    suffixes = _suffixes(kind)
+    suffixes = media_suffixes(kind)
     for given in paths:
         path = Path(given)
         if path.is_dir():
@@ -253,7 +254,9 @@ def relink(store: Store, folder: Path) -> list[str]:
     media_state.refresh(store)
     with store.read() as connection:
         kind = settings.kind(connection)
-        lost = connection.execute(select(table).where(media_state.STORED_STATE != media_state.PRESENT)).all()
+        rows = connection.execute(select(table, STORED)).all()
+    # Files of another computer may be named by a folder that was never chosen here: they are neither missing nor there.
+    lost = [row for row in rows if row.stored_state != media_state.PRESENT or not usable_path(store.folder, row.path)]
     sizes = {row.size for row in lost}
     candidates = []
     for path in find_files([folder.absolute()], kind):
@@ -278,7 +281,8 @@ def _set_path(connection: Connection, medium_id: int, path: str) -> None:
     revisions.advance(connection, changed_topics=["media"], changed_bags=list(affected))
 
 
-def _suffixes(kind: str) -> tuple[str, ...]:
+def media_suffixes(kind: str) -> tuple[str, ...]:
+    """Return the endings of names of sounds or pictures, in lower case."""
     if kind == "picture":
         from miml_core.media.image import PICTURE_SUFFIXES
 

@@ -13,6 +13,7 @@ from miml_core.project.db import revisions, settings
 from miml_core.project.db.schema import bags, classes, media, predictions, tags
 from miml_core.project.errors import Gone
 from miml_core.project.media import state as media_state
+from miml_core.project.queries.conflicts import has_conflict
 from miml_core.project.records import Bag, BagPage, Progress
 
 _SORTS: dict[str, ColumnElement[Any]] = {
@@ -116,6 +117,8 @@ def _condition(connection: Connection, show: str) -> ColumnElement[bool] | None:
         "error": bags.c.error.is_not(None),
         "missing": bags.c.media_id.in_(select(media.c.id).where(media_state.STORED_STATE == media_state.MISSING)),
         "changed file": bags.c.media_id.in_(select(media.c.id).where(media_state.STORED_STATE == media_state.CHANGED)),
+        "conflicts": has_conflict(),
+        "tag conflicts": has_conflict(of_tags=True),
         "empty": (bags.c.segment_key == key) & (bags.c.n_segments == 0),
     }
     if show not in conditions:

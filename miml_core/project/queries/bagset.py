@@ -77,7 +77,7 @@ def load(
     full = BagSet(
         X,
         offsets,
-        _tags(connection, index),
+        tag_matrix(connection, index.bag_ids, index.class_ids),
         class_names,
         _labels(connection, index),
         [names[int(bag)] for bag in ids],
@@ -151,17 +151,17 @@ def _sources(
     return groups, np.concatenate([of_hand_made, weights])
 
 
-def _tags(connection: Connection, index: BagSetIndex) -> NDArray[np.int8]:
+def tag_matrix(connection: Connection, bag_ids: NDArray[np.int64], class_ids: Sequence[int]) -> NDArray[np.int8]:
     """Return (B, C) tags; classes that a finished bag is not tagged with are absent."""
     finished = select(bags.c.id).where(bags.c.finished, ~bags.c.rest_unknown)
-    closed = set(connection.execute(_of_few(finished, bags.c.id, index.bag_ids)).scalars())
-    complete = np.array([int(bag) in closed for bag in index.bag_ids], dtype=bool)
-    matrix = np.zeros((len(index.bag_ids), len(index.class_ids)), dtype=np.int8)
+    closed = set(connection.execute(_of_few(finished, bags.c.id, bag_ids)).scalars())
+    complete = np.array([int(bag) in closed for bag in bag_ids], dtype=bool)
+    matrix = np.zeros((len(bag_ids), len(class_ids)), dtype=np.int8)
     matrix[complete] = -1
     tagged = select(tags.c.bag_id, tags.c.class_id, tags.c.value)
-    stored = _table(connection, _of_few(tagged, tags.c.bag_id, index.bag_ids))
-    rows = _places(index.bag_ids, stored[:, 0])
-    columns = _places(np.array(index.class_ids), stored[:, 1])
+    stored = _table(connection, _of_few(tagged, tags.c.bag_id, bag_ids))
+    rows = _places(bag_ids, stored[:, 0])
+    columns = _places(np.array(class_ids), stored[:, 1])
     known = (rows >= 0) & (columns >= 0)
     matrix[rows[known], columns[known]] = stored[known, 2]
     return matrix

@@ -14,6 +14,7 @@ from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, verdicts
 from miml_core.project.db.schema import bag_predictions as blocks
 from miml_core.project.db.schema import predictions as table
 from miml_core.project.queries import prediction_blocks
+from miml_core.project.queries.conflicts import conflicting_segments, count_open
 from miml_core.project.review_records import ReviewItem, SampleAccuracy
 from miml_core.review.accuracy import wilson_interval
 
@@ -68,7 +69,8 @@ def next_page(
 def sizes(connection: Connection) -> dict[str, int]:
     """Return the number of segments in each review order.
 
-    "informative" is among them only if the current run's model computes that, "archive" only if a sample was drawn.
+    "informative" is among them only if the current run's model computes that, "archive" only if a sample was drawn,
+    "conflicts" only if there are any.
     """
     unseen = _count(connection)
     waiting = unseen - _count_accepted(connection)
@@ -78,8 +80,10 @@ def sizes(connection: Connection) -> dict[str, int]:
     drawn = {}
     if settings.get(connection, f"preference.{ARCHIVE_SAMPLE}") is not None:
         drawn = {"archive": _count(connection, _DRAWN)}
+    differing = {"conflicts": n} if (n := count_open(connection)[1]) else {}
     return {
         **drawn,
+        **differing,
         "least_sure": waiting,
         **telling,
         "contradicts": _count(connection, _CONTRADICTING) - _count_accepted(connection, _CONTRADICTING),
@@ -145,6 +149,8 @@ def _ordered(order: str, class_id: int | None) -> Select[Any]:
         return _items(table.c.shuffle, accepted=True).order_by(table.c.shuffle)
     if order == "archive":
         return _items(table.c.shuffle, accepted=True).where(_DRAWN).order_by(table.c.shuffle)
+    if order == "conflicts":
+        return conflicting_segments()
     if order == "class":
         if class_id is None:
             raise BagtagError("Choose the class to review.")

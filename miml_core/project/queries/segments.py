@@ -137,6 +137,7 @@ def _segment(row: Row[Any], outline: list[Ring], guess: Prediction | None) -> Se
         prediction=guess,
         revision=row.revision,
         checked_by=row.checked_by,
+        other_tags=row.other_tags or "",
     )
 
 

@@ -16,12 +16,12 @@ from sqlalchemy import Connection, Row, text
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
-from miml_core.project.queries import prediction_blocks
+from miml_core.project.queries import certainty, prediction_blocks
 from miml_core.project.queries.predictions import PredictionTable, table_of
 from miml_core.project.review_records import WallClass, WallItem
 
 WallOrder = Literal["doubtful", "sure"]
-WallShow = Literal["open", "checked", "threshold", "all"]
+WallShow = Literal["open", "unsure", "checked", "threshold", "all"]
 
 MOST_IDS = 50_000
 """Longest list of a wall; what is behind comes when those before are checked."""
@@ -40,8 +40,9 @@ class WallQuery:
     order : "doubtful" or "sure"
         Lowest or highest probability first. Of checked segments those that the current run calls something else are
         the most doubtful.
-    show : "open", "checked", "threshold" or "all"
-        Without a label, checked by eye, accepted by threshold, or all of these.
+    show : "open", "unsure", "checked", "threshold" or "all"
+        Without a label and surely predicted; without a label and below the threshold of a sure prediction, the class
+        being the best guess only; checked by eye; accepted by threshold; or all of these.
     segments : tuple of int
         Instead of a class: these segments, in this order.
 
@@ -59,7 +60,7 @@ class WallQuery:
 
 _OPEN = """
     SELECT segment_id, probability AS score FROM predictions
-    WHERE top = :label AND NOT reviewed
+    WHERE top = :label AND NOT reviewed AND probability {is_sure} :sure_from
       AND NOT EXISTS (SELECT 1 FROM verdicts WHERE verdicts.segment_id = predictions.segment_id)
     """
 _LABELLED = """
@@ -87,11 +88,17 @@ _ITEMS = text(
 _BLOCKS = text(
     "SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id IN (SELECT value FROM json_each(:bags))"
 )
-_N_OPEN = text("SELECT top, count(*) FROM predictions WHERE NOT reviewed GROUP BY top")
+_N_OPEN = text(
+    """
+    SELECT top, probability >= :sure_from AS sure, count(*) AS number FROM predictions WHERE NOT reviewed
+    GROUP BY top, sure
+    """
+)
 _N_OPEN_LABELLED = text(
     """
-    SELECT top, count(*) FROM verdicts JOIN predictions ON predictions.segment_id = verdicts.segment_id
-    WHERE checked_by = 'threshold' AND NOT reviewed GROUP BY top
+    SELECT top, predictions.probability >= :sure_from AS sure, count(*) AS number
+    FROM verdicts JOIN predictions ON predictions.segment_id = verdicts.segment_id
+    WHERE checked_by = 'threshold' AND NOT reviewed GROUP BY top, sure
     """
 )
 _N_LABELLED = text(
@@ -110,7 +117,8 @@ def wall_ids(connection: Connection, query: WallQuery, *, offset: int = 0, limit
     direction = "DESC" if query.order == "sure" else "ASC"
     ordered = f"ORDER BY score {direction}, segment_id LIMIT :limit OFFSET :offset"
     statement = f"SELECT segment_id FROM ({_rows_of(query)}) {ordered}"
-    found = connection.execute(text(statement), {"label": query.predicted, "limit": limit, "offset": offset})
+    values = {**_values(connection, query), "limit": limit, "offset": offset}
+    found = connection.execute(text(statement), values)
     return [int(row.segment_id) for row in found]
 
 
@@ -118,7 +126,7 @@ def wall_size(connection: Connection, query: WallQuery) -> int:
     """Return how many segments a wall has."""
     if query.predicted is None:
         return len(wall_ids(connection, query))
-    number = connection.execute(text(f"SELECT count(*) FROM ({_rows_of(query)})"), {"label": query.predicted})
+    number = connection.execute(text(f"SELECT count(*) FROM ({_rows_of(query)})"), _values(connection, query))
     return int(number.scalar_one())
 
 
@@ -131,23 +139,35 @@ def wall_items(connection: Connection, segment_ids: Sequence[int]) -> list[WallI
 
 def wall_classes(connection: Connection) -> list[WallClass]:
     """Return how many segments each class has, for those with any; `BACKGROUND` is one of them."""
-    waiting = dict(_pairs(connection, _N_OPEN))
-    for label, number in _pairs(connection, _N_OPEN_LABELLED):
-        waiting[label] -= number
+    sure_from = {"sure_from": certainty.sure_from(connection)}
+    waiting = {(row.top, row.sure): row.number for row in connection.execute(_N_OPEN, sure_from)}
+    for row in connection.execute(_N_OPEN_LABELLED, sure_from):
+        waiting[row.top, row.sure] -= row.number
     labelled: dict[str, dict[int, int]] = {"eye": {}, "threshold": {}}
     for row in connection.execute(_N_LABELLED, {"background": BACKGROUND}):
         labelled[row.checked_by][row.label] = row.number
-    ids = sorted({*waiting, *labelled["eye"], *labelled["threshold"]})
+    ids = sorted({*(label for label, _ in waiting), *labelled["eye"], *labelled["threshold"]})
     return [
-        WallClass(one, waiting.get(one, 0), labelled["eye"].get(one, 0), labelled["threshold"].get(one, 0))
+        WallClass(
+            one,
+            waiting.get((one, 1), 0),
+            waiting.get((one, 0), 0),
+            labelled["eye"].get(one, 0),
+            labelled["threshold"].get(one, 0),
+        )
         for one in ids
     ]
+
+
+def _values(connection: Connection, query: WallQuery) -> dict[str, Any]:
+    return {"label": query.predicted, "sure_from": certainty.sure_from(connection)}
 
 
 def _rows_of(query: WallQuery) -> str:
     is_label = "IS NULL" if query.predicted == BACKGROUND else "= :label"
     parts = {
-        "open": _OPEN,
+        "open": _OPEN.format(is_sure=">="),
+        "unsure": _OPEN.format(is_sure="<"),
         "checked": _LABELLED.format(is_label=is_label, by="eye"),
         "threshold": _LABELLED.format(is_label=is_label, by="threshold"),
     }
@@ -195,6 +215,3 @@ def _item(row: Row[Any], guesses: list[tuple[int, float]]) -> WallItem:
         guesses=guesses,
     )
 
-
-def _pairs(connection: Connection, query: Any) -> list[tuple[int, int]]:
-    return [(int(a), int(b)) for a, b in connection.execute(query)]

@@ -25,6 +25,8 @@ BagFilter = Literal[
     "missing",
     "changed file",
     "empty",
+    "conflicts",
+    "tag conflicts",
 ]
 BagSort = Literal["added", "name", "time", "duration", "progress", "changed", "doubt"]
 
@@ -51,7 +53,8 @@ class Bags(Service):
             Part of the file's name, of the note or of the name of a class the bag is tagged with.
         show : BagFilter
             "untagged": no tag and not finished; "unreviewed": tagging is finished but there are unchecked segments;
-            "error": a job failed on it; "empty": segments were detected, but there are none.
+            "error": a job failed on it; "empty": segments were detected, but there are none; "conflicts":
+            somebody whose copy was merged answered differently, and "tag conflicts": about its tags.
         class_id : int, optional
             Only bags tagged as having this class.
         """

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from miml_core.errors import BagtagError
-from miml_core.project.edits import apply, label_import, tag_table
+from miml_core.project.edits import apply, label_import, merging, tag_table
 from miml_core.project.edits.bags import RemoveBags, SetNote
 from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
+from miml_core.project.edits.conflicts import ResolveConflicts
 from miml_core.project.edits.edit import Edit
 from miml_core.project.edits.label_import import ImportPreview
 from miml_core.project.edits.label_many import AcceptAbove, LabelMany
 from miml_core.project.edits.label_plan import ImportOptions
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
+from miml_core.project.edits.merge_copy import MergeCopy
+from miml_core.project.edits.merge_records import MergePlan
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
 from miml_core.project.edits.tags import Finish, NothingHere, SetTags, Tag, Unfinish
 from miml_core.project.queries import classes, history
@@ -320,6 +323,29 @@ class Edits(Service):
         return label_import.carry_out(
             self._store, shown, self._name_or_own(annotator), leave_out_errors=leave_out_errors
         )
+
+    # other annotators
+
+    def preview_merge(self, other: str | Path) -> MergePlan:
+        """Return what merging another annotator's copy, a project folder or a packed file, would do.
+
+        The copy is only read. The plan has Cohen's kappa of tags and labels that both gave independently.
+        """
+        return merging.preview(self._store, Path(other))
+
+    def merge_copy(self, plan: MergePlan, *, annotator: str | None = None) -> EditResult:
+        """Merge a copy as a plan shows it: one edit, which is undone as a whole.
+
+        What only the other annotator answered is taken, labels with that person's name and date; what both answered
+        differently stays ours and is listed (`review.conflicts`).
+        """
+        return self.apply(MergeCopy(plan), annotator=annotator)
+
+    def resolve_conflicts(
+        self, ids: Sequence[int], *, take_theirs: bool = False, confirm: bool = False, annotator: str | None = None
+    ) -> EditResult:
+        """Keep our answers to some conflicts, or take those of the other annotator."""
+        return self.apply(ResolveConflicts(list(ids), take_theirs, confirm), annotator=annotator)
 
     # history
 

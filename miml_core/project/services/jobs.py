@@ -6,12 +6,14 @@ import builtins
 from collections.abc import Callable
 from typing import Any, Literal
 
-from miml_core.project.jobs import export_targets, queue
+from miml_core.project.jobs import archive_targets, export_targets, queue
 from miml_core.project.jobs.params import check_params
 from miml_core.project.records import Job, JobFailure
 from miml_core.project.services.service import Service
 
-JobKind = Literal["import", "segment", "learn-segmenter", "features", "train", "predict", "map", "export"]
+JobKind = Literal[
+    "import", "segment", "learn-segmenter", "features", "train", "predict", "map", "apply", "sample", "export", "pack"
+]
 
 
 class Jobs(Service):
@@ -20,8 +22,8 @@ class Jobs(Service):
     def start(self, kind: JobKind, params: dict[str, Any] | None = None, *, annotator: str | None = None) -> Job:
         """Queue work for a worker process of its own and start it as soon as its lane is free.
 
-        One job runs at a time in each of three lanes: files (import, segment, learn-segmenter, features),
-        model (train, predict) and export.
+        One job runs at a time in each of these lanes: files (import, segment, learn-segmenter, features, sample),
+        model (train, predict), map, archive (apply) and export (export, pack).
 
         ``import``: ``paths`` (files or folders), ``bag_length``, ``overlap``, ``remainder``, ``recursive``.
         ``segment``: ``bags`` (ids; default: all that are not up to date), ``again`` (also those up to date),
@@ -30,15 +32,26 @@ class Jobs(Service):
         ``features``: describes segments whose features are missing or out of date.
         ``train``: ``model`` (default "ored-lr"), ``params``, ``seed``, ``warm_start``; predicts at the end.
         ``predict``: ``run`` (default: the current one).
+        ``apply``: ``folders`` (of recordings or pictures), ``archive`` (the folder of the results), ``run`` (default:
+        the current one), ``workers``, ``site_pattern``, ``remove_missing``. The folders are recorded in this
+        installation as chosen for this project.
+        ``sample``: ``archive``, ``per_class``, ``seed``, ``model`` (if the archive has several), ``project`` (the
+        folder of another project, which is created if there is none; default: this project).
         ``export``: ``format``, ``path``, ``what`` ("confirmed", "predicted", "all"), ``min_probability``, ``bags``. The
         folder of ``path`` is recorded in this installation as chosen for exports of this project.
+        ``pack``: ``path`` (a .zip file), ``media`` (whether the media are packed too); recorded in the same way.
 
-        Parameters are checked first (`jobs/params.py`, `jobs/export_targets.py`); a `BagtagError` names what is wrong.
+        Parameters are checked first (`jobs/params.py`, `jobs/export_targets.py`, `jobs/archive_targets.py`); a
+        `BagtagError` names what is wrong.
         """
         params = params or {}
         check_params(kind, params)
-        if kind == "export":
+        if kind in ("export", "pack"):
             params = export_targets.choose_target(self._store.folder, params)
+        elif kind == "apply":
+            params = archive_targets.choose_archive(self._store.folder, params)
+        elif kind == "sample":
+            params = archive_targets.choose_sample(self._store.folder, params)
         return queue.start(self._store, kind, params, self._name_or_own(annotator))
 
     def list(self, *, active: bool = False, limit: int = 50) -> builtins.list[Job]:

@@ -10,6 +10,7 @@ from miml_core.project.queries import (
     above,
     certainty,
     checked_predictions,
+    conflicts,
     predictions,
     review_queue,
     tag_reasons,
@@ -18,6 +19,8 @@ from miml_core.project.queries import (
 from miml_core.project.queries.checked_predictions import CheckedPredictions
 from miml_core.project.queries.wall import WallQuery
 from miml_core.project.review_records import (
+    Conflict,
+    Merge,
     ReviewItem,
     SampleAccuracy,
     TagReason,
@@ -28,7 +31,7 @@ from miml_core.project.review_records import (
 from miml_core.project.services.service import Service
 from miml_core.review.threshold import OpenPredictions
 
-QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random", "archive"]
+QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "class", "random", "archive", "conflicts"]
 
 
 class Review(Service):
@@ -48,7 +51,8 @@ class Review(Service):
         current run's model computes that; "contradicts": the model, not knowing the tags, is surest of a class the
         bag is tagged as not having; "newest": detected last first; "class" with `class_id`: predicted as that class,
         most doubtful first; "random": the sample for the accuracy, in a random order that stays the same; "archive":
-        the detections that were drawn from an archive, in such an order.
+        the detections that were drawn from an archive, in such an order; "conflicts": two annotators labelled it
+        differently, bag by bag.
         """
         with self._store.read() as connection:
             return review_queue.next_segments(connection, order, class_id=class_id, limit=limit, exclude=exclude)
@@ -69,6 +73,21 @@ class Review(Service):
         """Return the number of segments in each order (without "class")."""
         with self._store.read() as connection:
             return review_queue.sizes(connection)
+
+    def conflicts(self, *, bag_id: int | None = None, limit: int | None = None) -> list[Conflict]:
+        """Return what annotators whose copies were merged answered differently and nobody has decided."""
+        with self._store.read() as connection:
+            return conflicts.open_conflicts(connection, bag_id=bag_id, limit=limit)
+
+    def count_conflicts(self) -> tuple[int, int]:
+        """Return how many bags have open conflicts of tags, and how many segments of labels."""
+        with self._store.read() as connection:
+            return conflicts.count_open(connection)
+
+    def merges(self) -> list[Merge]:
+        """Return the copies that were merged, the latest first, with the agreement of the annotators."""
+        with self._store.read() as connection:
+            return conflicts.all_merges(connection)
 
     def sure_from(self) -> float:
         """Return the probability from which on a prediction counts as sure, for the whole project.

@@ -38,7 +38,9 @@ class Similarity(Service):
     def unnamed(self, segments: SegmentMap, state: MapState) -> list[NDArray[np.int64]]:
         """Return the segment ids of each cluster of a map that is like nothing named, the largest first.
 
-        Named are segments that a person labelled, and those that the current run predicts as a class with at least one
-        half. Within a cluster those that are least like anything named come first.
+        Such a cluster occurs in bags whose tags do not explain it, and the current run does not name most of it
+        surely (`similarity/unnamed.py`): a species that is not tagged yet, or noise. Segments that a person labelled
+        are left out.
         """
-        return unnamed_segments(segments, state)
+        with self._store.read() as connection:
+            return unnamed_segments(connection, segments, state)

@@ -21,6 +21,8 @@ from miml_core.project.db.cache import FOLDER as CACHE
 from miml_core.project.db.own_folders import find_own_folder, is_real_file, own_folder
 from miml_core.project.db.schema import BY_EYE
 from miml_core.project.db.store import Store
+from miml_core.project.queries.bagset import tag_matrix
+from miml_core.project.queries.classes import all_classes
 from miml_core.project.similarity import layout, unnamed
 from miml_core.project.similarity.index import index_of
 from miml_core.project.similarity.nearest import live_segments
@@ -33,7 +35,6 @@ _FOLDER = "map"
 _FILE = "map.npz"
 _LAYOUT = 1
 _MOST_BYTES = 256 * 2**20
-_KEPT_NEIGHBOURS = 10
 
 _STATE = text(
     """
@@ -56,8 +57,6 @@ class SegmentMap:
     """(n, 2), from about -1 to 1."""
     clusters: NDArray[np.int32]
     """Dense parts of the map; -1 in none."""
-    neighbours: NDArray[np.int32]
-    """(n, k) rows of the segments most like each one."""
     n_all: int
     """Number of segments of the project at that time; more than are here if it is a sample."""
     made_at: float
@@ -67,11 +66,8 @@ class SegmentMap:
 
     def __post_init__(self) -> None:
         n = len(self.segment_ids)
-        if self.places.shape != (n, 2) or self.clusters.shape != (n,) or self.neighbours.ndim != 2:
+        if self.places.shape != (n, 2) or self.clusters.shape != (n,) or not np.isfinite(self.places).all():
             raise ValueError("the places do not fit the segments")
-        inside = len(self.neighbours) == n and ((self.neighbours >= 0) & (self.neighbours < n)).all()
-        if not inside or not np.isfinite(self.places).all():
-            raise ValueError("the neighbours do not fit the segments")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +83,6 @@ class MapState:
     """The class that the current run predicts; `NO_LABEL` if it has not predicted the segment."""
     probability: NDArray[np.float64]
     """Of `predicted`; 0 without one."""
-
-    @property
-    def named(self) -> NDArray[np.bool_]:
-        """Whether a person labelled the segment, or the run predicts a class surely."""
-        sure = (self.predicted > 0) & (self.probability >= unnamed.SURE)
-        return (self.labels != NO_LABEL) | sure
 
 
 def make_map(store: Store, tick: layout.Tick) -> SegmentMap:
@@ -116,12 +106,11 @@ def make_map(store: Store, tick: layout.Tick) -> SegmentMap:
         chosen,
         places,
         unnamed.find_clusters(places),
-        neighbours[:, :_KEPT_NEIGHBOURS].astype(np.int32),
         len(ids),
         time.time(),
         key,
     )
-    _write(store.folder, made)
+    write_map(store.folder, made)
     return made
 
 
@@ -139,7 +128,6 @@ def read_map(store: Store) -> SegmentMap | None:
             kept["segment_ids"].astype(np.int64),
             kept["places"].astype(np.float32),
             kept["clusters"].astype(np.int32),
-            kept["neighbours"].astype(np.int32),
             int(n_all),
             float(made_at),
             str(kept["feature_key"]),
@@ -174,11 +162,16 @@ def map_state(connection: Connection, segment_ids: NDArray[np.int64]) -> MapStat
     return state
 
 
-def unnamed_segments(made: SegmentMap, state: MapState) -> list[NDArray[np.int64]]:
+def unnamed_segments(connection: Connection, made: SegmentMap, state: MapState) -> list[NDArray[np.int64]]:
     """Return the ids of the segments of each cluster that is like nothing named, the largest cluster first."""
-    found = unnamed.unnamed_clusters(made.clusters, made.neighbours, state.named)
-    ids = [made.segment_ids[rows[state.live[rows]]] for rows in found]
-    return [each for each in ids if len(each) >= unnamed.FEWEST]
+    live = np.flatnonzero(state.live)
+    bag_ids, bags = np.unique(state.bag_ids[live], return_inverse=True)
+    class_ids = [one.id for one in all_classes(connection)]
+    tags = tag_matrix(connection, bag_ids, class_ids)
+    labelled = state.labels[live] != NO_LABEL
+    predicted = (state.predicted[live] > 0) & (state.probability[live] >= unnamed.SURE)
+    found = unnamed.unnamed_clusters(made.clusters[live], bags, tags, labelled, predicted)
+    return [made.segment_ids[live[rows]] for rows in found]
 
 
 def _sample(connection: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -193,7 +186,8 @@ def _sample(connection: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]
     return np.concatenate([first, others[: MOST_SEGMENTS - len(first)]])
 
 
-def _write(project: Path, made: SegmentMap) -> None:
+def write_map(project: Path, made: SegmentMap) -> None:
+    """Keep a map in the project's cache."""
     folder = own_folder(project, CACHE, _FOLDER)
     with atomic_writer(folder / _FILE, durable=False) as file:
         np.savez(
@@ -203,5 +197,4 @@ def _write(project: Path, made: SegmentMap) -> None:
             segment_ids=made.segment_ids,
             places=made.places,
             clusters=made.clusters,
-            neighbours=made.neighbours,
         )

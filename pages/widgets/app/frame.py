@@ -25,11 +25,13 @@ PAGES = {
     "review": ("Review", ":material/fact_check:"),
     "wall": ("Wall", ":material/grid_view:"),
     "map": ("Map", ":material/bubble_chart:"),
+    "survey": ("Survey", ":material/travel_explore:"),
+    "insights": ("Insights", ":material/insights:"),
     "import_labels": ("Import", ":material/upload_file:"),
     "export": ("Export", ":material/ios_share:"),
 }
 
-_DRAWN_ONCE = ("segment", "tag", "review", "wall", "map")
+_DRAWN_ONCE = ("segment", "tag", "review", "wall", "map", "insights")
 """Pages that do not follow background work by themselves, besides their canvas."""
 _PAGE = "frame.page"
 _PROJECT = "frame.project"
@@ -44,6 +46,8 @@ _OF_A_PROJECT = (
     "review.",
     "wall.",
     "map.",
+    "survey.",
+    "insights.",
     "import.",
     "export.",
     "dialog.",

@@ -110,7 +110,7 @@ def _sentence(job: Job) -> str:
     if job.state == "queued":
         return f"{_title(job)}: queued"
     parts = [f"**{_title(job)}**"]
-    if job.of > 1:
+    if job.of > 1 and job.kind != "apply":  # counts seconds of sound; its message has files and hours
         parts.append(f"{job.done} of {job.of}")
     if job.message and job.message.casefold() != _title(job).casefold():
         parts.append(plain(job.message))

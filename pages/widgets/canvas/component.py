@@ -70,9 +70,47 @@ def canvas(
     int or None
         The bag on screen as last reported by the browser; `bag_id` before that and without `report_bag`.
     """
-    open_once(project.folder)
     request = None if mode == "preview" else requested_bag(project)
-    data = {
+    data = canvas_data(
+        project,
+        bag_id,
+        request,
+        mode=mode,
+        queue=queue,
+        preview=preview,
+        height=height,
+        around=around,
+        sampled=sampled,
+        autoplay=autoplay,
+        report_bag=report_bag,
+        key=key,
+    )
+    similar = partial(open_reported_similar, project, key)
+    _component()(
+        key=key, data=data, on_shown_change=_ignore, on_rerun_change=_ignore, on_similar_change=similar
+    )
+    reported = (st.session_state.get(key) or {}).get("shown") if report_bag else None
+    return reported if isinstance(reported, int) else bag_id
+
+
+def canvas_data(
+    project: Project,
+    bag_id: int | None,
+    request: BagRequest | None,
+    *,
+    mode: Mode,
+    queue: Mapping[str, str | int] | None,
+    preview: str | None = None,
+    height: int = 420,
+    around: int = 0,
+    sampled: bool = False,
+    autoplay: bool = False,
+    report_bag: bool = False,
+    key: str = "canvas",
+) -> dict[str, Any]:
+    """Return what the browser's part of the canvas gets; the parameters are those of `canvas`."""
+    open_once(project.folder)
+    return {
         **access(project),
         "name": key,
         "mode": mode,
@@ -88,12 +126,6 @@ def canvas(
         "autoplay": autoplay,
         "reportBag": report_bag,
     }
-    similar = partial(open_reported_similar, project, key)
-    _component()(
-        key=key, data=data, on_shown_change=_ignore, on_rerun_change=_ignore, on_similar_change=similar
-    )
-    reported = (st.session_state.get(key) or {}).get("shown") if report_bag else None
-    return reported if isinstance(reported, int) else bag_id
 
 
 def _ignore() -> None:
@@ -113,7 +145,7 @@ def _component() -> Any:
 
 
 def _request(request: BagRequest | None) -> dict[str, Any] | None:
-    return None if request is None else {"id": request.id, "bag": request.bag_id}
+    return None if request is None else {"id": request.id, "bag": request.bag_id, "segment": request.segment_id}
 
 
 def access(project: Project) -> dict[str, str]:

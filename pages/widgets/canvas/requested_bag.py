@@ -23,11 +23,12 @@ class BagRequest:
     id: str
     folder: str
     bag_id: int
+    segment_id: int | None = None
 
 
-def request_bag(project: Project, bag_id: int) -> None:
-    """Make the next canvas open this bag, whether or not its queue contains it."""
-    st.session_state[_KEY] = BagRequest(secrets.token_hex(8), str(project.folder), bag_id)
+def request_bag(project: Project, bag_id: int, segment_id: int | None = None) -> None:
+    """Make the next canvas open this bag and select the segment, whether or not its queue contains it."""
+    st.session_state[_KEY] = BagRequest(secrets.token_hex(8), str(project.folder), bag_id, segment_id)
 
 
 def requested_bag(project: Project) -> BagRequest | None:

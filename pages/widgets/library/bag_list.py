@@ -29,6 +29,7 @@ SHOWN = {
     "error": "Has an error",
     "missing": "File is missing",
     "changed file": "File has changed",
+    "conflicts": "Has conflicting answers",
 }
 SORTED = {
     "added": "Date added",
@@ -37,7 +38,7 @@ SORTED = {
     "duration": "Duration",
     "progress": "Progress",
     "changed": "Last change",
-    "doubt": "Model uncertainty",
+    "doubt": "Most doubtful",
 }
 PER_PAGE = 25
 

@@ -14,6 +14,7 @@ from miml_core.project import Project
 from miml_core.project.similarity.segment_map import NO_LABEL, MapState, SegmentMap
 
 Colours = Literal["predicted", "label", "doubt"]
+Tool = Literal["lasso", "pan"]
 
 _TITLES: dict[Colours, str] = {"predicted": "Predicted class", "label": "Checked label", "doubt": "Doubt"}
 _MOST_CLASSES = 30
@@ -24,8 +25,13 @@ _OTHERS = "#8d6e63"
 _OTHER_CLASSES = "other classes"
 _FIRST, _LAST = 1, 2000
 """Places in the legend, which may be too long to be seen as a whole; all others are at 1000."""
+_LONGEST_NAME = 22
+"""Characters of a class's name in the legend, which would otherwise take half of a narrow screen."""
+_WIDER = 1.1
 _RING = "#e11d48"
-_CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["toImage", "autoScale2d"]}
+_TOOLS: dict[Tool, str] = {"lasso": "Draw around", "pan": "Pick one"}
+_BUTTONS_REMOVED = ["toImage", "autoScale2d", "lasso2d", "pan2d", "select2d", "zoom2d"]
+_CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": _BUTTONS_REMOVED}
 _HEIGHT = 640
 
 
@@ -47,12 +53,29 @@ def choose_colours(project: Project) -> Colours:
     return chosen
 
 
+def choose_tool() -> Tool:
+    """Draw the choice of what the mouse does: Streamlit reports no click on a point while the lasso is in use."""
+    chosen: Tool = st.segmented_control(
+        "Mouse",
+        list(_TOOLS),
+        default="lasso",
+        required=True,
+        format_func=lambda one: _TOOLS[one],
+        key="map.tool",
+        help="Draw around points to select them; or click one, and drag to move the map. The wheel zooms.",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    return chosen
+
+
 def map_chart(
     project: Project,
     segments: SegmentMap,
     state: MapState,
     clusters: list[NDArray[np.int64]],
     colours: Colours,
+    tool: Tool = "lasso",
 ) -> Any:
     """Draw the map; return the selection of points, as Streamlit reports it."""
     import plotly.graph_objects as go
@@ -64,14 +87,11 @@ def map_chart(
         for name, colour, rows in _groups(project, state, colours):
             trace = _trace(segments, rows, name, {"color": colour, "size": _size(segments)})
             figure.add_trace(trace.update(legendrank=_LAST) if name == _OTHER_CLASSES else trace)
-    if clusters:
-        rows = np.flatnonzero(np.isin(segments.segment_ids, np.concatenate(clusters)))
-        ring = {"color": _RING, "size": _size(segments) + 4, "symbol": "circle-open"}
-        figure.add_trace(_trace(segments, rows, "like nothing named", ring).update(legendrank=_FIRST))
     figure.update_layout(
+        shapes=[_outline(segments, ids, first=number == 0) for number, ids in enumerate(clusters)],
         height=_HEIGHT,
         margin={"l": 0, "r": 0, "t": 36, "b": 0},  # the buttons of the chart are above it
-        dragmode="lasso",
+        dragmode=tool,
         hovermode="closest",
         uirevision=str(segments.made_at),
         legend={"itemsizing": "constant", "orientation": "v"},
@@ -111,10 +131,32 @@ def _trace(segments: SegmentMap, rows: NDArray[np.int64], name: str, marker: dic
         y=segments.places[rows, 1],
         customdata=segments.segment_ids[rows],
         mode="markers",
-        name=html.escape(name, quote=False),  # Plotly reads some HTML in names
+        name=_plotly_text(name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"),
+        meta=_plotly_text(name),
         marker=marker,
-        hovertemplate="%{fullData.name}<extra></extra>",
+        hovertemplate="%{meta}<extra></extra>",
     )
+
+
+def _outline(segments: SegmentMap, segment_ids: NDArray[np.int64], *, first: bool) -> dict[str, Any]:
+    """Return the line around a cluster: a ring around each point would double the time of each frame of a lasso."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = segments.places[np.isin(segments.segment_ids, segment_ids)].astype(np.float64)
+    try:
+        corners = points[ConvexHull(points).vertices]
+    except QhullError:  # all on a line
+        corners = points
+    centre = corners.mean(axis=0)
+    corners = centre + _WIDER * (corners - centre)
+    path = "M" + " L".join(f"{x:.4f},{y:.4f}" for x, y in corners) + " Z"
+    line = {"color": _RING, "width": 2}
+    shown = {"name": "like nothing named", "showlegend": True, "legendrank": _FIRST} if first else {}
+    return {"type": "path", "path": path, "line": line, **shown}
+
+
+def _plotly_text(name: str) -> str:
+    return html.escape(name, quote=False)  # Plotly reads some HTML in names
 
 
 def doubt_trace(segments: SegmentMap, state: MapState) -> Any:

@@ -26,7 +26,7 @@ def selection_actions(project: Project, segment_ids: list[int]) -> None:
     """Draw what the selection is and the buttons for it; its space stays, so that nothing below moves."""
     with st.container(key="map-selection", gap="small"):
         if not segment_ids:
-            st.caption("Draw around points to see them on the wall; click a point to open it.")
+            st.caption("Draw around points to see them on the wall. With *Pick one*, click a point to see what it is.")
         elif len(segment_ids) == 1:
             _one(project, segment_ids[0])
         else:
@@ -50,12 +50,15 @@ def _one(project: Project, segment_id: int) -> None:
     if (predicted := segment.prediction) is not None:
         lines.append(f"Predicted: {plain(names.get(predicted.top, ''))}, {percent(predicted.probability)}")
     st.markdown("  \n".join(lines))
+    picture = project.segments.cutouts([segment_id]).pictures.get(segment_id)
+    if picture is not None:
+        st.image(picture)
     st.button(
         "Open in Review",
         key="map.review",
         icon=":material/fact_check:",
         on_click=attempt,
-        args=(_open_in_review, project, segment.bag_id),
+        args=(_open_in_review, project, segment.bag_id, segment_id),
     )
     st.button(
         "More like this",
@@ -72,7 +75,7 @@ def _show_on_wall(project: Project, segment_ids: list[int]) -> None:
     st.rerun()  # the button is part of a fragment, and another page is a run of the whole app
 
 
-def _open_in_review(project: Project, bag_id: int) -> None:
-    request_bag(project, bag_id)
+def _open_in_review(project: Project, bag_id: int, segment_id: int) -> None:
+    request_bag(project, bag_id, segment_id)
     go_to("review")
     st.rerun()

@@ -18,8 +18,12 @@ def unnamed_clusters(project: Project, clusters: list[NDArray[np.int64]]) -> Non
     """Draw one button per cluster, the largest first; it opens the wall."""
     st.markdown("**Like nothing you have named**")
     if not clusters:
-        st.caption("Every cluster has segments that were labelled, or that the model names surely.")
+        st.caption(
+            "Nothing stands out. A group does if it occurs in many tagged bags, and no tag in most of them; "
+            "rare or always accompanied species are missed."
+        )
         return
+    st.caption("The tags of their bags do not explain them: something you have not named, or noise.")
     for number, ids in enumerate(clusters[:_MOST]):
         st.button(
             count(len(ids), "segment"),

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Bag, Class, Prediction, Project, Segment, SegmentSummary
+from miml_core.project.review_records import Conflict
 from pages.widgets.routes.auth import NotAllowed, number_in
 from pages.widgets.routes.images import image_version, placement
 from pages.widgets.routes.json_response import JSONResponse
@@ -31,6 +32,8 @@ _LEAST_GUESS = 0.005
 _KEPT = 16
 _kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 _lock = threading.Lock()
+Conflicts = dict[int, dict[str, Any]]
+"""{segment id: what two annotators answered}."""
 _DECIMALS = {"sound": (4, 1), "picture": (1, 1)}
 
 
@@ -116,6 +119,8 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
     """Return the bag in JSON; the revision is read first, so that the next poll finds what it misses."""
     revision = project.revision
     place = placement(project, bag)
+    found = project.review.conflicts(bag_id=bag.id)
+    conflicts = {one.segment_id: _conflict(one) for one in found if one.segment_id is not None}
     return {
         **heading(project, bag),
         "revision": revision,
@@ -126,7 +131,12 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
         "opening": opening_range(project, bag),
         "view": sound_view(project),
         "sure_from": project.review.sure_from(),
-        **(_some_segments(project, bag, asked, revision, place.extent) if asked else _all_segments(project, bag)),
+        **(
+            _some_segments(project, bag, asked, revision, place.extent, conflicts)
+            if asked
+            else _all_segments(project, bag, conflicts)
+        ),
+        "conflicts": [{"class": one.class_id, **_conflict(one)} for one in found if one.segment_id is None],
         "reasons": _reasons(project, bag, revision),
         "suggestions": [
             [found.class_id, round(found.probability, 3)] for found in project.review.tag_suggestions(bag.id)
@@ -134,21 +144,21 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
     }
 
 
-def _all_segments(project: Project, bag: Bag) -> dict[str, Any]:
+def _all_segments(project: Project, bag: Bag, conflicts: Conflicts) -> dict[str, Any]:
     """`range` and `counts` are null: everything is here to be counted."""
     kind = project.kind
-    segments = [_segment(segment, kind) for segment in project.segments.list(bag.id)]
+    segments = [_segment(segment, kind, conflicts) for segment in project.segments.list(bag.id)]
     return {"segments": segments, "range": None, "counts": None}
 
 
 def _some_segments(
-    project: Project, bag: Bag, asked: AskedRange, revision: int, extent: dict[str, Any]
+    project: Project, bag: Bag, asked: AskedRange, revision: int, extent: dict[str, Any], conflicts: Conflicts
 ) -> dict[str, Any]:
     found = project.segments.between(bag.id, asked.first, asked.last, also=asked.also)
     counted = _counted(project, bag, revision, extent)
     kind = project.kind
     return {
-        "segments": [_segment(one, kind, boxed=True) for one in found.segments],
+        "segments": [_segment(one, kind, conflicts, boxed=True) for one in found.segments],
         "range": {"from": found.first, "to": found.last, "total": found.total, "detail": found.detail},
         "counts": {
             "segments": counted.n_segments,
@@ -220,7 +230,12 @@ def flat_rings(outline: Iterable[Sequence[Sequence[float]]], kind: str) -> list[
     return [[n for x, y in ring for n in (round(float(x), of_x), round(float(y), of_y))] for ring in outline]
 
 
-def _segment(segment: Segment, kind: str, *, boxed: bool = False) -> dict[str, Any]:
+def _conflict(one: Conflict) -> dict[str, Any]:
+    """Return what two annotators answered: labels, or 1 and -1 for a tag."""
+    return {"ours": one.ours, "ours_by": one.ours_by, "theirs": one.theirs, "theirs_by": one.theirs_by}
+
+
+def _segment(segment: Segment, kind: str, conflicts: Conflicts, *, boxed: bool = False) -> dict[str, Any]:
     """`boxed` adds the exact edges, and draws a segment that has no outline as their box."""
     edges = segment.left, segment.right, segment.low, segment.high
     outline = segment.outline or [_corners(*edges)]
@@ -237,6 +252,7 @@ def _segment(segment: Segment, kind: str, *, boxed: bool = False) -> dict[str, A
         "guesses": [] if segment.prediction is None else _guesses(segment.prediction),
         "free": None if segment.prediction is None else segment.prediction.free_top,
         "contradicts": segment.prediction is not None and segment.prediction.contradicts,
+        "conflict": conflicts.get(segment.id),
     }
 
 

@@ -26,7 +26,7 @@ def send_queue(request: Request, project: Project) -> Response:
     if "order" in request.query_params:
         return JSONResponse(_segments(request, project))
     show, sort = _choice(request, "show", BagFilter, "all"), _choice(request, "sort", BagSort, "added")
-    bags = project.bags.ids(show=show, sort=sort)
+    bags = project.bags.ids(show=show, sort=sort, descending=sort == "doubt")  # the most uncertain first
     return JSONResponse({"items": [[bag, None] for bag in bags], "after": None})
 
 

@@ -12,7 +12,7 @@ from miml_core.bags import BACKGROUND
 from miml_core.json_text import to_json
 from miml_core.project import Project
 from miml_core.project.queries.wall import WallOrder, WallQuery, WallShow
-from miml_core.project.review_records import WallItem
+from miml_core.project.review_records import WallClass, WallItem
 from pages.widgets.routes.auth import LARGEST_ID, NotAllowed
 from pages.widgets.routes.bags import class_fields
 from pages.widgets.routes.json_response import JSONResponse
@@ -20,6 +20,7 @@ from pages.widgets.wall.selections import find_selection
 
 MOST_ITEMS = 240
 MOST_CUTOUTS = 24
+SHOWS: tuple[WallShow, ...] = ("open", "unsure", "checked", "threshold")
 _GONE = "This list of segments is not kept any more: make it again, or choose a class."
 
 
@@ -33,8 +34,9 @@ def send_wall(request: Request, project: Project) -> Response:
     revision = project.revision
     ids = [] if query is None else project.review.wall_ids(query)
     total = len(ids) if query is None or query.segments else project.review.wall_size(query)
-    counts = {one.label: [one.n_open, one.n_checked, one.n_threshold] for one in project.review.wall_classes()}
-    classes = [{**class_fields(one), "counts": counts.get(one.id, [0, 0, 0])} for one in project.classes.list()]
+    counts = {one.label: _counts(one) for one in project.review.wall_classes()}
+    none = dict.fromkeys(SHOWS, 0)
+    classes = [{**class_fields(one), "counts": counts.get(one.id, none)} for one in project.classes.list()]
     return JSONResponse(
         {
             "title": title,
@@ -43,9 +45,13 @@ def send_wall(request: Request, project: Project) -> Response:
             "ids": ids,
             "total": total,
             "classes": classes,
-            "background": counts.get(BACKGROUND, [0, 0, 0]),
+            "background": counts.get(BACKGROUND, none),
         }
     )
+
+
+def _counts(one: WallClass) -> dict[str, int]:
+    return dict(zip(SHOWS, (one.n_open, one.n_unsure, one.n_checked, one.n_threshold)))
 
 
 def send_wall_items(request: Request, project: Project) -> Response:

@@ -67,7 +67,7 @@ def open_wall(project: Project, query: Mapping[str, Any]) -> None:
     ----------
     query
         ``{"selection": token}``, or ``{"predicted": class_id}`` with optional "order" ("doubtful" or "sure") and
-        "show" ("open", "checked", "threshold" or "all").
+        "show" ("open", "unsure", "checked", "threshold" or "all").
     """
     request_wall(project, query)
     go_to("wall")
