@@ -39,8 +39,15 @@ bench: $(VENV)/.run-ready ## speed, as ratios in one run
 warm: $(VENV)/.run-ready ## compile the numba kernels now, so that nobody waits for them later
 	$(BIN)/python -m miml_core warm
 
+SERVICES := media bags classes segments edits jobs runs review similarity suggestions exports
 MODELS := base fit_progress ored_lr sim mimlfast mimm gp_probit baselines
-API := miml_core miml_core.bags miml_core.posterior miml_core.models $(MODELS:%=miml_core.models.%) miml_core.evaluation.metrics
+API := miml_core miml_core.bags miml_core.posterior miml_core.models $(MODELS:%=miml_core.models.%) miml_core.evaluation.metrics \
+	miml_core.evaluation.reliability miml_core.instances miml_core.media.audio miml_core.media.spectrogram miml_core.media.image \
+	miml_core.segments.regions miml_core.segments.acoustic miml_core.segments.visual miml_core.segments.learned \
+	miml_core.features.acoustic miml_core.features.visual miml_core.features.embeddings miml_core.project.project \
+	miml_core.project.records miml_core.project.services $(SERVICES:%=miml_core.project.services.%) miml_core.exchange.reading \
+	miml_core.exchange.rows miml_core.archive.bundle miml_core.archive.run miml_core.archive.reading miml_core.archive.sampling \
+	miml_core.insights.sources miml_core.insights.activity miml_core.insights.aggregates
 
 docs: $(VENV)/.dev-ready ## write the API reference to docs/api
 	$(BIN)/python -m pdoc --docformat numpy --output-directory docs/api $(API)

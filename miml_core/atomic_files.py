@@ -17,6 +17,8 @@ from miml_core.errors import BagtagError
 
 Check = Callable[[Path], None]
 """Raises `BagtagError` unless the file may be written (also over a file that exists)."""
+Content = bytes | Iterator[bytes]
+"""What a file will contain: all of it, or piece by piece if it may be too large for memory."""
 
 
 @contextmanager
@@ -69,7 +71,7 @@ def write_file(path: Path, content: bytes) -> Path:
     return write_files([(path, content)])[0]
 
 
-def write_files(files: Iterable[tuple[Path, bytes]], check: Check | None = None) -> list[Path]:
+def write_files(files: Iterable[tuple[Path, Content]], check: Check | None = None) -> list[Path]:
     """Write files so that all of them appear, or none.
 
     Parameters
@@ -118,14 +120,15 @@ class _Batch:
         """(path, a link to the file that was there before)"""
         self._temporary: list[Path] = []
 
-    def write(self, path: Path, content: bytes) -> None:
+    def write(self, path: Path, content: Content) -> None:
         if self._check is not None:
             self._check(path)
         try:
             self._make_folder(path.parent)
             temporary = self._new_name(path.parent)
             with temporary.open("xb") as file:
-                file.write(content)
+                for piece in (content,) if isinstance(content, bytes) else content:
+                    file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

@@ -20,7 +20,8 @@ from platformdirs import user_state_path
 
 from miml_core.errors import BagtagError
 
-Purpose = Literal["media", "export"]
+Purpose = Literal["media", "export", "archive"]
+"""Reading media of a project, writing its exports, writing archives and samples of them."""
 
 _BUSY_TIMEOUT_S = 30.0
 _PATHS_AT_ONCE = 500

@@ -246,7 +246,22 @@ def describe_regions(
 
 
 def picture_instances(path: str | Path, settings: InstanceSettings) -> Instances:
-    """Return the segments and features of one picture, at the working size of the settings."""
+    """Return the segments and features of one picture, at the working size of the settings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> pixels = np.zeros((60, 80, 3), dtype=np.uint8)
+    >>> pixels[:, 40:] = 200
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Image.fromarray(pixels).save(f"{folder}/meadow.png")
+    ...     instances = picture_instances(f"{folder}/meadow.png", InstanceSettings())
+    >>> len(instances.regions) == len(instances.X) and instances.X.shape[1] == len(instances.names)
+    True
+    >>> sum(region.area for region in instances.regions) == 60 * 80
+    True
+    """
     picture = open_image(path, max_side=settings.picture_segments.working_side)
     regions = find_picture_segments(picture, settings.picture_segments)
     return Instances(picture.grid, regions, *_describe_picture(picture, regions, settings))

@@ -36,6 +36,7 @@ LONGEST = (
     "tests/test_package.py",
     "tests/browser/",
     "tests/demo/test_make_demo.py",
+    "tests/demo/test_survey.py",
     "tests/models/test_sim.py",
     "tests/archive/test_kills.py",
     "tests/project/test_crash.py",

@@ -1,5 +1,6 @@
 """Files appear complete or not at all."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,17 @@ def test_several_files_appear_together_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(BagtagError, match="not here"):
         write_files([(tmp_path / name, b"new") for name in ("a.txt", "deep/b.txt", "z.txt")], refuse_last)
     assert (tmp_path / "a.txt").read_bytes() == b"old" and [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_content_in_pieces_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    def pieces(fail: bool) -> Iterator[bytes]:
+        yield b"one "
+        if fail:
+            raise BagtagError("The recording ends here.")
+        yield b"two"
+
+    with pytest.raises(BagtagError, match="ends here"):
+        write_files([(tmp_path / "first", b"whole"), (tmp_path / "second", pieces(fail=True))])
+    assert list(tmp_path.iterdir()) == []
+    (written,) = write_files([(tmp_path / "second", pieces(fail=False))])
+    assert written.read_bytes() == b"one two"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from miml_core.errors import BagtagError
 from miml_core.media.grid import Grid
 from miml_core.media.image_headers import is_read_whole, png_exif, stored_size
+from miml_core.media.recording_place import Place
 from miml_core.media.recording_time import time_in_name
 from miml_core.media.regular_files import check_regular_file
 
@@ -31,7 +32,7 @@ MAX_WHOLE_FILE_BYTES = 512 * 2**20
 """The largest file of a format that Pillow reads whole before it knows the size of the picture (WebP, AVIF)."""
 
 _FORMATS = ("JPEG", "PNG", "TIFF", "GIF", "WEBP", "BMP", "PPM", "JPEG2000", "AVIF")
-_ORIENTATION, _TAKEN, _CHANGED, _EXIF_PART = 0x0112, 0x9003, 0x0132, 0x8769
+_ORIENTATION, _TAKEN, _CHANGED, _EXIF_PART, _GPS_PART = 0x0112, 0x9003, 0x0132, 0x8769, 0x8825
 _opening = threading.Lock()
 
 
@@ -44,6 +45,8 @@ class ImageInfo:
     height: int
     taken_at: datetime
     taken_from: str
+    place: Place | None = None
+    """Where the camera was, if its EXIF entries state it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ class Picture:
 
 
 def image_info(path: str | Path) -> ImageInfo:
-    """Return the size of the upright picture and the time it was taken, without decoding it.
+    """Return the size of the upright picture, and when and where it was taken, without decoding it.
 
     A picture that is too large to be opened is refused. The time is that of the camera's EXIF entry ("camera"), of the
     file name ("file name") or of the file itself ("file time").
@@ -74,13 +77,13 @@ def image_info(path: str | Path) -> ImageInfo:
     with _opened(path) as image:
         check_size(path, image)
         width, height = _upright_size(image)
-        taken = _camera_time(image)
+        taken, place = _camera_time(image), _camera_place(image)
     if taken is not None:
-        return ImageInfo(path, width, height, taken, "camera")
+        return ImageInfo(path, width, height, taken, "camera", place)
     named = time_in_name(path.name)
     if named is not None:
-        return ImageInfo(path, width, height, named, "file name")
-    return ImageInfo(path, width, height, datetime.fromtimestamp(path.stat().st_mtime), "file time")
+        return ImageInfo(path, width, height, named, "file name", place)
+    return ImageInfo(path, width, height, datetime.fromtimestamp(path.stat().st_mtime), "file time", place)
 
 
 def open_image(path: str | Path, max_side: int | None = None) -> Picture:
@@ -296,3 +299,15 @@ def _camera_time(image: Image.Image) -> datetime | None:
         return datetime.strptime(str(written).strip("\0 "), "%Y:%m:%d %H:%M:%S")
     except Exception:  # as above: no entry, a damaged one or a date such as 0000:00:00
         return None
+
+
+def _camera_place(image: Image.Image) -> Place | None:
+    """Return the place of the GPS entries: degrees, minutes and seconds, with N or S and E or W."""
+    try:
+        gps = _exif(image).get_ifd(_GPS_PART)
+        signs = [-1 if str(gps[ref]).strip("\0 ").upper() in ("S", "W") else 1 for ref in (1, 3)]
+        degrees = [sum(float(part) / 60**k for k, part in enumerate(gps[entry])) for entry in (2, 4)]
+        place = Place(signs[0] * degrees[0], signs[1] * degrees[1])
+    except Exception:  # as above
+        return None
+    return None if (place.latitude, place.longitude) == (0.0, 0.0) else place

@@ -1,4 +1,4 @@
-"""Find the site of a recording in the notes of its recorder."""
+"""Find the site of a recording or picture in the notes of its recorder or camera."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ import re
 from collections.abc import Sequence
 
 from miml_core.media.recorder_notes import guano_fields
+from miml_core.media.recording_place import Place
 
 _GUANO_KEYS = ("site", "site name", "site id", "location name")
 _AUDIOMOTH = re.compile(rb"by AudioMoth ([0-9A-F]{16})")
+
+
+def site_of_place(place: Place | None) -> str:
+    """Return the name of a site by its place, to about 100 m; an empty text if there is none.
+
+    Examples
+    --------
+    >>> site_of_place(Place(43.61194, 3.87722)), site_of_place(None)
+    ('43.612, 3.877', '')
+    """
+    return "" if place is None else f"{place.latitude:.3f}, {place.longitude:.3f}"
 
 
 def recorder_site(notes: Sequence[tuple[bytes, bytes]]) -> str:
