@@ -116,7 +116,7 @@ def run_bounded(
     remaining = iter(items)
     token = uuid.uuid4().hex[:8]  # another client may have asked for the same
     waiting: dict[Any, tuple[Item, int]] = {}
-    ready = as_completed(loop=client.loop, with_results=True, raise_errors=False)
+    ready = as_completed(loop=client.loop)
 
     def submit(item: Item, attempt: int) -> None:
         future = client.submit(work, item, *arguments, key=f"{key(item)}-{token}-{attempt}", pure=False)
@@ -134,8 +134,8 @@ def run_bounded(
     try:
         fill(limit)
         while batch := _next_batch(ready, client):
-            for future, found in batch:
-                result = _result(future, found)
+            for future in batch:
+                result = _result(future)
                 item, attempt = waiting.pop(future.key)
                 future.release()
                 if result is None:
@@ -163,8 +163,8 @@ def _run_here(
         yield item, result
 
 
-def _next_batch(ready: as_completed, client: Client) -> list[tuple[Future, Any]]:
-    """Wait for results and return those that are there; an empty list if none are awaited."""
+def _next_batch(ready: as_completed, client: Client) -> list[Future]:
+    """Wait for tasks to end and return those that did; an empty list if none are awaited."""
     looked = alone_since = time.monotonic()
     while not ready.has_ready() and not ready.is_empty():
         with ready.thread_condition:
@@ -178,20 +178,27 @@ def _next_batch(ready: as_completed, client: Client) -> list[tuple[Future, Any]]
                 raise LostCluster(
                     "Dask has no workers any more. What is done is stored: start again, and it continues."
                 )
-    batch: list[tuple[Future, Any]] = ready.next_batch(block=False)
+    batch: list[Future] = ready.next_batch(block=False)
     return batch
 
 
-def _result(future: Future, found: Any) -> Any:
-    """Return the result of a task, its exception, or None if Dask forgot it, as it does when many workers die."""
-    from distributed import KilledWorker
+def _result(future: Future) -> Any:
+    """Return the result of a task, its exception, or None if Dask forgot it, as it does when many workers die.
 
-    if future.status == "finished":
-        return found
-    if future.status != "error":
+    The status of a future may change at any time: the result of a task that ended is lost if its worker dies before the
+    result is fetched. So the result itself is asked for, and `as_completed` is used without results: with them
+    (distributed 2026.8, `_track_future`) it never returns a task that fails while its result is fetched.
+    """
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        return future.result(timeout=_ALONE_SECONDS)
+    except CancelledError:
         return None
-    error = found[1]
-    return LostProcess(str(error)) if isinstance(error, KilledWorker) else error
+    except Exception as error:
+        if future.status != "error":
+            raise
+        return LostProcess(str(error)) if isinstance(error, KilledWorker) else error
 
 
 def _limit(client: Client) -> int:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -19,7 +20,7 @@ import pytest
 pytest.importorskip("distributed", reason="needs Dask (pip install -r requirements-cluster.txt)")
 
 import dask
-from distributed import Client, LocalCluster
+from distributed import CancelledError, Client, KilledWorker, LocalCluster
 from distributed.utils import get_mp_context
 
 from miml_core.archive import cluster as dask_cluster
@@ -168,6 +169,30 @@ def test_a_file_that_ends_its_process(bundle_file, survey, tmp_path, cluster, ex
     monkeypatch.undo()
     apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
     assert content(tmp_path / "archive") == expected
+
+
+class EndedTask:
+    """A task whose status changed after Dask said that it ended, as when its worker dies at that moment."""
+
+    def __init__(self, outcome: object, status: str):
+        self.outcome, self.status = outcome, status
+
+    def result(self, timeout: float) -> object:
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+
+def test_what_counts_is_the_result_that_arrived_not_the_status_of_the_moment():
+    error = ValueError("bad file")
+    for status in ("finished", "lost", "error", "cancelled"):
+        assert dask_cluster._result(EndedTask(7, status)) == 7
+    assert dask_cluster._result(EndedTask(error, "error")) is error
+    assert dask_cluster._result(EndedTask(CancelledError("forgotten"), "cancelled")) is None
+    killed = KilledWorker("task", SimpleNamespace(address="tcp://10.0.0.1:1"), 2)
+    assert isinstance(dask_cluster._result(EndedTask(killed, "error")), dask_cluster.LostProcess)
+    with pytest.raises(OSError, match="scheduler"):
+        dask_cluster._result(EndedTask(OSError("no scheduler"), "lost"))
 
 
 def test_few_tasks_are_known_to_the_scheduler_at_a_time(cluster):
