@@ -75,6 +75,11 @@ def _counts(plan: MergePlan) -> list[str]:
         f"conflicts: {c['tag_conflicts']} of tags, {c['label_conflicts']} of labels"
         + (f"; {c['known_conflicts']} listed before" if c["known_conflicts"] else ""),
     ]
+    if c["deleted_segments"] or c["kept_segments"]:
+        lines.append(
+            f"deleted there: {c['deleted_segments']} segments are deleted here, {c['kept_segments']} stay because of a "
+            "label here"
+        )
     if c["unknown_bags"]:
         lines.append(f"left out: {c['unknown_bags']} bags that this project does not have")
     return lines

@@ -44,6 +44,21 @@ def unpack_tags(text: str) -> list[OtherTag]:
         return []
 
 
+def unite_tags(texts: Iterable[str]) -> str:
+    """Return the tags of several texts as one, each tag once.
+
+    Examples
+    --------
+    >>> unite_tags(['[["quality", "A"]]', "", '[["quality", "A"], ["sex", "male"]]'])
+    '[["quality", "A"], ["sex", "male"]]'
+    """
+    found: dict[tuple[str, str | None], OtherTag] = {}
+    for text in texts:
+        for tag in unpack_tags(text):
+            found.setdefault((tag.key, tag.value), tag)
+    return pack_tags(found.values())
+
+
 def _is_tag(tag: OtherTag) -> bool:
     is_score = tag.score is None or isinstance(tag.score, int | float)
     return isinstance(tag.key, str) and bool(tag.key) and isinstance(tag.value, str | None) and is_score

@@ -82,7 +82,7 @@ def _make_plan(project: Project, copy: Any) -> MergePlan:
 def merge_button(project: Project, plan: MergePlan) -> None:
     """Draw the button that does what the preview shows."""
     counts = plan.counts()
-    n_new = counts["new_tags"] + counts["new_labels"] + counts["new_segments"]
+    n_new = counts["new_tags"] + counts["new_labels"] + counts["new_segments"] + counts["deleted_segments"]
     n_conflicts = counts["tag_conflicts"] + counts["label_conflicts"]
     action_button(
         f"Merge: {count(n_new, 'new answer')}, {count(n_conflicts, 'conflict')}",

@@ -50,6 +50,12 @@ def merge_summary(plan: MergePlan) -> None:
         parts.append(f"{count(counts['new_classes'], 'new class', 'new classes')}: {names}.")
     if counts["finished_bags"]:
         parts.append(f"Tagging of {count(counts['finished_bags'], 'bag')} will be finished.")
+    if counts["deleted_segments"]:
+        parts.append(f"{count(counts['deleted_segments'], 'segment')} that the other deleted will be deleted here.")
+    if counts["kept_segments"]:
+        parts.append(
+            f"{count(counts['kept_segments'], 'segment')} that the other deleted will stay, because of a label here."
+        )
     if counts["unknown_bags"]:
         names = ", ".join(plain(path.rsplit("/", 1)[-1]) for path in plan.unknown_media[:_NAMES_SHOWN])
         of = f" ({names}{' …' if len(plan.unknown_media) > _NAMES_SHOWN else ''})" if names else ""

@@ -235,6 +235,47 @@ def test_segments_match_by_region_and_others_are_added_if_a_person_made_them(our
     assert content(ours.folder) == before
 
 
+def test_a_segment_that_only_the_other_deleted_goes_unless_it_was_labelled_here_since(
+    base: Path, tmp_path: Path
+) -> None:
+    shared = Path(shutil.copytree(base, tmp_path / "shared" / "project"))
+    with Project.open(shared, annotator="Ann") as project:
+        project.edits.set_label([2], 1)
+        project.edits.delete([5])
+    copy = Path(shutil.copytree(shared, tmp_path / "copy" / "project"))
+    with Project.open(shared, annotator="Ann") as one, Project.open(copy, annotator="Bob") as two:
+        two.edits.delete([1, 2, 3])
+        two.edits.split(6, [(1.4, 4000.0), (1.4, 8000.0)])
+        two.edits.delete([7])
+        two.edits.undo()
+        one.edits.set_label(3, 2)  # since the copies were separated
+        one.edits.undo_entry(next(each.id for each in one.edits.history() if each.act == "delete"))
+        plan = one.edits.preview_merge(copy)
+        assert set(plan.deleted) == {1, 2, 6} and plan.n_kept == 1 and plan.replaced == []
+        before = content(shared)
+        one.edits.set_label(1, 2)  # after the plan was made
+        one.edits.merge_copy(plan)
+        assert [each.id for each in one.segments.list(1)] == [1, 3, 4], "5 was deleted before, and restored here"
+        assert {5, 7, 8} <= {each.id for each in one.segments.list(2)} and len(one.segments.list(2)) == N_SEGMENTS + 1
+        one.edits.undo()
+        one.edits.undo()
+        assert content(shared) == before
+        sentence = one.edits.merge_copy(one.edits.preview_merge(copy)).sentence
+        assert "3 segments deleted" in sentence and [each.id for each in one.segments.list(1)] == [3, 4]
+        assert not one.edits.preview_merge(copy).changes_anything
+
+
+def test_a_tag_that_a_merge_took_has_the_name_of_its_annotator(ours: Project, theirs: Project, tmp_path: Path) -> None:
+    third = Path(shutil.copytree(ours.folder, tmp_path / "third" / "project"))
+    theirs.edits.tag(1, 1, 1)
+    ours.edits.merge_copy(ours.edits.preview_merge(theirs.folder))
+    with Project.open(third, annotator="Cleo") as cleo:
+        cleo.edits.tag(1, 1, -1)
+    ours.edits.merge_copy(ours.edits.preview_merge(third))
+    (found,) = ours.review.conflicts()
+    assert (found.ours_by, found.theirs_by) == ("Bob", "Cleo")
+
+
 def test_a_packed_copy_is_merged_and_conflicts_are_decided(ours: Project, theirs: Project, tmp_path: Path) -> None:
     for project, label in ((ours, 1), (theirs, 2)):
         project.edits.set_label([1, 2, 5], label)

@@ -113,3 +113,17 @@ def test_a_segment_is_not_drawn_with_a_class_that_is_gone(small: Project) -> Non
         with pytest.raises(Gone, match="no class number"):
             small.edits.draw(1, [ring(2.0, 4.0, 1000, 3000)], label=label)
     assert len(small.segments.list(1)) == 5
+
+
+def test_tags_of_other_programs_stay_with_what_is_made_of_a_segment(small: Project) -> None:
+    a, b, *_ = small.segments.list(1)
+    given = {a.id: '[["quality", "A"]]', b.id: '[["sex", "male"], ["quality", "A"]]'}
+    with small.store.write() as connection:
+        for segment_id, tags in given.items():
+            connection.exec_driver_sql("UPDATE segments SET other_tags = ? WHERE id = ?", (tags, segment_id))
+    (merged,) = small.edits.merge([a.id, b.id]).created
+    assert small.segments.get(merged).other_tags == '[["quality", "A"], ["sex", "male"]]'
+    found = small.segments.get(merged)
+    middle = found.left + 0.4
+    parts = small.edits.split(merged, [(middle, found.low - 100), (middle, found.high + 100)]).created
+    assert [small.segments.get(one).other_tags for one in parts] == [found.other_tags] * len(parts)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from sqlalchemy import Connection, select, text
 
 from miml_core.bags import BACKGROUND
-from miml_core.project.db.schema import BY_EYE, bags, conflicts, merges, verdicts
+from miml_core.project.db.schema import BY_EYE, bags, conflicts, merges, segments, verdicts
 from miml_core.project.db.schema import tags as tags_table
 from miml_core.project.edits.classes import class_ids_for
 from miml_core.project.edits.edit import Edit, Outcome
@@ -21,15 +21,19 @@ from miml_core.project.edits.merge_records import ClassRef, MergePlan, NewConfli
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.queries.last_edits import MERGE
 
-_KNOWN_TAGS = text(
-    "SELECT bag_id, class_id FROM tags WHERE bag_id IN (SELECT value FROM json_each(:bags))"
-)
+_KNOWN_TAGS = text("SELECT bag_id, class_id FROM tags WHERE bag_id IN (SELECT value FROM json_each(:bags))")
 _OPEN_BAGS = text(
     "SELECT id FROM bags WHERE (NOT finished OR rest_unknown) AND id IN (SELECT value FROM json_each(:bags))"
 )
 _PRESENT = text(
     """
     SELECT segments.id, checked_by FROM segments LEFT JOIN verdicts ON segment_id = segments.id
+    WHERE alive AND segments.id IN (SELECT value FROM json_each(:segments))
+    """
+)
+_LABELLED_AT = text(
+    """
+    SELECT segments.id, at FROM segments LEFT JOIN verdicts ON segment_id = segments.id
     WHERE alive AND segments.id IN (SELECT value FROM json_each(:segments))
     """
 )
@@ -79,6 +83,7 @@ class MergeCopy(Edit):
         for segment_id in contradicted:
             changes.delete(verdicts, segment_id)
         retire(changes, plan.replaced)
+        _delete(changes, plan.deleted)
         new = add_segments(changes, [(each.bag_id, each.grid, each.region, each.columns) for each in plan.segments])
         found = list(plan.conflicts)
         labels = {one.segment_id: (class_id(one.label), one.annotator, one.at, one.accepted) for one in plan.labels}
@@ -129,6 +134,14 @@ def _finish(changes: RowChanges, wanted: Mapping[int, bool]) -> None:
         changes.update(bags, bag_id, finished=True, rest_unknown=wanted[bag_id])
 
 
+def _delete(changes: RowChanges, wanted: Mapping[int, float | None]) -> None:
+    """Remove segments whose label, if any, is still the one that the plan saw; undo restores them."""
+    for row in changes.connection.execute(_LABELLED_AT, {"segments": json.dumps(list(wanted))}).all():
+        if row.at == wanted[row.id]:
+            changes.delete(verdicts, row.id)
+            changes.update(segments, row.id, alive=False)
+
+
 def _add_labels(changes: RowChanges, wanted: Mapping[int, tuple[int, str, float, bool]]) -> None:
     present = changes.connection.execute(_PRESENT, {"segments": json.dumps(list(wanted))}).all()
     rows = []
@@ -177,4 +190,6 @@ def _sentence(plan: MergePlan) -> str:
     n_conflicts = counts["tag_conflicts"] + counts["label_conflicts"]
     parts = [(counts["new_tags"], "tag"), (counts["new_labels"], "label"), (counts["new_segments"], "segment")]
     taken = ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in parts)
+    n = counts["deleted_segments"]
+    taken += f", {n} segment{'' if n == 1 else 's'} deleted" if n else ""
     return f"merged {plan.source}{who}: {taken}; {n_conflicts} conflict{'' if n_conflicts == 1 else 's'}"

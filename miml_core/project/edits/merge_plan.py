@@ -209,12 +209,11 @@ class _Planner:
         theirs_edit = self._their_tag_edit(their_bag, ref)
         if self._is_shared(theirs_edit):
             return
-        ours_by, ours_at = self._our_tag_edit(our_bag, ref) or ("", 0.0)
-        theirs_by = storable(theirs_edit[0]) if theirs_edit is not None else ""
+        ours_edit = self._our_tag_edit(our_bag, ref)
+        ours_by, ours_at = self.our_edits.name_of(ours_edit), 0.0 if ours_edit is None else ours_edit[1]
+        theirs_by = storable(self.their_edits.name_of(theirs_edit))
         theirs_at = _time(their_bag.tags_at)
-        self._add_conflict(
-            NewConflict(our_bag.id, None, ref, ours, ours_by, ours_at, -ours, theirs_by, theirs_at)
-        )
+        self._add_conflict(NewConflict(our_bag.id, None, ref, ours, ours_by, ours_at, -ours, theirs_by, theirs_at))
 
     def _their_tag_edit(self, their_bag: Row[Any], ref: ClassRef) -> Signature | None:
         """Return the edit of their answer to a class: its tag, or the end of the bag's tagging."""
@@ -250,7 +249,8 @@ class _Planner:
         theirs = [row for row in _segments(self.theirs, their_bag.id) if _is_of_a_person(row)]
         their_grids = _grids(self.theirs, theirs)
         theirs = [row for row in theirs if fits_grid(row, their_grids[row.grid_id])]
-        if not theirs:
+        gone = self._removed_by_them(their_bag)
+        if not theirs and not gone:
             return
         mine = _segments(self.ours, our_bag.id)
         our_grids = _grids(self.ours, mine)
@@ -266,8 +266,35 @@ class _Planner:
             else:
                 new.append(row)
                 self._take_segment(our_bag, row, their_grids[row.grid_id])
-        free = [row for row in mine if row.origin in DETECTED and row.at is None and row.id not in matched.values()]
+        rest = [row for row in mine if row.id not in matched.values()]
+        rest = [row for row in rest if not self._take_removal(row, our_grids[row.grid_id], gone)]
+        free = [row for row in rest if row.origin in DETECTED and row.at is None]
         self.plan.replaced += covered_by(new, free)
+
+    def _removed_by_them(self, their_bag: Row[Any]) -> set[tuple[bytes, Grid]]:
+        """Return the shapes that only the other deleted, merged or split, and did not draw again."""
+        removed = _removed_shapes(self.theirs, their_bag.id)
+        since = {
+            shape
+            for shape, ids in removed.items()
+            if any((edit := self.their_edits.of_removal(one)) is not None and not self._is_shared(edit) for one in ids)
+        }
+        if not since:
+            return since
+        there = _segments(self.theirs, their_bag.id)
+        grids = _grids(self.theirs, there)
+        return since - {(row.region, grids[row.grid_id]) for row in there}
+
+    def _take_removal(self, mine: Row[Any], grid: Grid, gone: set[tuple[bytes, Grid]]) -> bool:
+        """Plan to remove a segment that the other removed; one that somebody labelled here since stays."""
+        if (mine.region, grid) not in gone:
+            return False
+        is_checked = mine.at is not None and mine.checked_by == BY_EYE
+        if is_checked and not self._is_shared(self.our_edits.of_label(mine.id)):
+            self.plan.n_kept += 1
+            return False
+        self.plan.deleted[mine.id] = mine.at
+        return True
 
     def _merge_labels(self, our_bag: Row[Any], mine: Row[Any], other: Row[Any]) -> None:
         label = self._label(other)
@@ -364,11 +391,14 @@ def _segments(connection: Connection, bag_id: int) -> list[Row[Any]]:
     return list(connection.execute(query).all())
 
 
-def _removed_shapes(connection: Connection, bag_id: int) -> set[tuple[bytes, Grid]]:
-    """Return region and grid of segments that somebody deleted, merged or split."""
+def _removed_shapes(connection: Connection, bag_id: int) -> dict[tuple[bytes, Grid], list[int]]:
+    """Return {(region, grid): ids} of segments that somebody deleted, merged or split."""
     rows = connection.execute(select(segments).where(segments.c.bag_id == bag_id, ~segments.c.alive)).all()
     grids = _grids(connection, rows)
-    return {(row.region, grids[row.grid_id]) for row in rows}
+    found: dict[tuple[bytes, Grid], list[int]] = defaultdict(list)
+    for row in rows:
+        found[row.region, grids[row.grid_id]].append(row.id)
+    return found
 
 
 def _is_of_a_person(row: Row[Any]) -> bool:

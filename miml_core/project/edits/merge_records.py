@@ -96,6 +96,10 @@ class MergePlan:
     segments: list[TakenSegment] = field(default_factory=list)
     replaced: list[int] = field(default_factory=list)
     """Ids of detected segments that nobody labelled and that a new segment covers at least half."""
+    deleted: dict[int, float | None] = field(default_factory=dict)
+    """{id of a segment that only the other deleted, merged or split: when it was labelled here, None if it was not}."""
+    n_kept: int = 0
+    """Segments that the other deleted and that somebody labelled here since: they stay."""
     conflicts: list[NewConflict] = field(default_factory=list)
     n_known_conflicts: int = 0
     """Conflicts that an earlier merge has listed."""
@@ -108,7 +112,13 @@ class MergePlan:
     def changes_anything(self) -> bool:
         """Whether the merge would change tags, labels, segments or notes, or list conflicts."""
         return bool(
-            self.new_tags or self.finished or self.notes or self.labels or self.segments or self.conflicts
+            self.new_tags
+            or self.finished
+            or self.notes
+            or self.labels
+            or self.segments
+            or self.deleted
+            or self.conflicts
         )
 
     def counts(self) -> dict[str, int]:
@@ -124,6 +134,8 @@ class MergePlan:
             "new_labels": len(self.labels),
             "new_segments": len(self.segments),
             "replaced_segments": len(self.replaced),
+            "deleted_segments": len(self.deleted),
+            "kept_segments": self.n_kept,
             "agreed_tags": self.n_agreed_tags,
             "agreed_labels": self.n_agreed_labels,
             "tag_conflicts": sum(each.segment_id is None and each.class_ref is not None for each in self.conflicts),

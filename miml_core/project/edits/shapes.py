@@ -14,6 +14,7 @@ import numpy as np
 from sqlalchemy import Row, func, select
 
 from miml_core.errors import BagtagError
+from miml_core.exchange.other_tags import unite_tags
 from miml_core.project.db.rows import bag_row, segment_rows
 from miml_core.project.db.schema import segments as table
 from miml_core.project.db.schema import verdicts
@@ -69,7 +70,7 @@ class RedrawSegment(Edit):
 
 @dataclass(frozen=True)
 class MergeSegments(Edit):
-    """Make one segment of several of a bag; it gets a label on which the labelled ones agree."""
+    """Make one segment of several of a bag; it gets a label on which the labelled ones agree, and all other tags."""
 
     name: ClassVar[str] = "merge"
     segments: SegmentIds
@@ -83,7 +84,8 @@ class MergeSegments(Edit):
         grid = segments.grid(changes.connection, chosen[0].grid_id)
         union = regions.merge([segments.on_grid(changes.connection, row, grid) for row in chosen])
         labelled = labels_of(changes.connection, [row.id for row in chosen])
-        made = _make(changes, chosen[0].bag_id, chosen[0].grid_id, grid, union, "edited")
+        others = unite_tags(row.other_tags or "" for row in chosen)
+        made = _make(changes, chosen[0].bag_id, chosen[0].grid_id, grid, union, "edited", others)
         if len(set(labelled.values())) == 1:
             _copy_label(changes, next(row for row in chosen if row.id in labelled), made)
         for row in chosen:
@@ -94,7 +96,7 @@ class MergeSegments(Edit):
 
 @dataclass(frozen=True)
 class SplitSegment(Edit):
-    """Cut a segment along a line; the parts keep its label."""
+    """Cut a segment along a line; the parts keep its label and its other tags."""
 
     name: ClassVar[str] = "split"
     segment: SegmentId
@@ -108,7 +110,8 @@ class SplitSegment(Edit):
         parts = regions.split(segments.region(row), _on_grid(self.line, grid))
         if len(parts) < 2:
             raise BagtagError(f"The line does not cut segment {row.number} in two; draw it from one side to the other.")
-        made = [_make(changes, row.bag_id, row.grid_id, grid, part, "edited") for part in parts]
+        others = row.other_tags or ""
+        made = [_make(changes, row.bag_id, row.grid_id, grid, part, "edited", others) for part in parts]
         for part in made:
             _copy_label(changes, row, part)
         _retire(changes, row)
@@ -134,7 +137,9 @@ class DeleteSegments(Edit):
         return Outcome(f"{len(chosen)} segments deleted", bag)
 
 
-def _make(changes: RowChanges, bag_id: int, grid_id: int, grid: Grid, region: Region, origin: str) -> Row[Any]:
+def _make(
+    changes: RowChanges, bag_id: int, grid_id: int, grid: Grid, region: Region, origin: str, other_tags: str = ""
+) -> Row[Any]:
     number = changes.connection.execute(select(func.max(table.c.number)).where(table.c.bag_id == bag_id)).scalar()
     made = changes.insert(
         table,
@@ -146,6 +151,7 @@ def _make(changes: RowChanges, bag_id: int, grid_id: int, grid: Grid, region: Re
             "origin": origin,
             "alive": True,
             "revision": 0,
+            "other_tags": other_tags or None,
             **segments.box(region, grid),
         },
     )

@@ -14,7 +14,8 @@ MERGE = "merge_copy"
 Signature = tuple[str, float]
 """Name and time of an edit: the same in all copies of a project that were made after it."""
 Subject = tuple[str, int, int | None]
-"""("tags", bag, class), ("bags", bag, None) for the end of its tagging, or ("verdicts", segment, None)."""
+"""("tags", bag, class), ("bags", bag, None) for the end of its tagging, ("verdicts", segment, None), or
+("segments", segment, None) for its removal."""
 
 _STANDING = (history.c.kind == "act") & ~history.c.undone
 
@@ -25,6 +26,7 @@ class LastEdits:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._found: dict[Subject, Signature] | None = None
+        self._merged: dict[Signature, str] = {}
 
     def of_tag(self, bag_id: int, class_id: int) -> Signature | None:
         """Return the edit that tagged a class of a bag."""
@@ -38,13 +40,26 @@ class LastEdits:
         """Return the edit that labelled a segment."""
         return self._edits().get(("verdicts", segment_id, None))
 
+    def of_removal(self, segment_id: int) -> Signature | None:
+        """Return the edit that deleted, merged, split or replaced a segment."""
+        return self._edits().get(("segments", segment_id, None))
+
+    def name_of(self, edit: Signature | None) -> str:
+        """Return who gave the answer of an edit: for one that a merge took, those who worked on the merged copy."""
+        if edit is None:
+            return ""
+        self._edits()
+        return self._merged.get(edit, edit[0])
+
     def _edits(self) -> dict[Subject, Signature]:
         if self._found is None:
             self._found = {}
-            columns = (history.c.annotator, history.c.at, history.c.changes)
+            columns = (history.c.annotator, history.c.at, history.c.act, history.c.changes)
             for row in self._connection.execute(select(*columns).where(_STANDING).order_by(history.c.id)):
                 for subject in _subjects(row.changes):
                     self._found[subject] = row.annotator, row.at
+                if row.act == MERGE and (people := _people(row.changes)):
+                    self._merged[row.annotator, row.at] = people
         return self._found
 
 
@@ -61,6 +76,12 @@ def merged_bags(connection: Connection) -> set[int]:
     return {key for table, key, _ in found if table in ("tags", "bags")}
 
 
+def _people(stored: str) -> str:
+    """Return the names of those whose copy an edit merged."""
+    rows = (item[3] for item in json.loads(stored) if isinstance(item, list) and item[0] == "merges")
+    return ", ".join(str(name) for row in rows for name in json.loads(row["people"]))
+
+
 def _subjects(stored: str) -> list[Subject]:
     """Return what a stored edit answered; the layout is that of `edits/stored_changes.py`, a layer above."""
     found: list[Subject] = []
@@ -68,6 +89,8 @@ def _subjects(stored: str) -> list[Subject]:
         if isinstance(item, list):
             table, key, before, after = item
             rows, names = [key], set(after or before or {})
+            if table == "segments" and before and after and after.get("alive") is False:
+                found.append((table, key[0], None))
         else:
             table, rows, names = item["table"], [row[0] for row in item["rows"]], set(item["names"])
         if table == "tags":
