@@ -170,6 +170,38 @@ def test_a_folder_chosen_through_a_link_stays_usable(home: Path, far: Path, tmp_
         assert project.media.list()[0].path == str(tmp_path / "link" / "clip_000.wav") and project.media.path(1)
 
 
+@pytest.mark.parametrize("place", ["elsewhere", "beside the project", "in the project", "a link to a link"])
+def test_a_folder_imported_through_a_link_is_chosen(home: Path, far: Path, tmp_path: Path, place: str) -> None:
+    with Project.create(home / "project") as project:
+        link = {"elsewhere": tmp_path, "in the project": project.folder}.get(place, home) / "link"
+        if place == "a link to a link":
+            (tmp_path / "first").symlink_to(far)
+        link.symlink_to(tmp_path / "first" if place == "a link to a link" else far)
+        write_recordings(tmp_path / "not chosen", 1)
+        (home / "other").symlink_to(tmp_path / "not chosen")
+        job = project.jobs.wait(project.jobs.start("import", {"paths": [str(link)]}).id, timeout=120)
+        assert (job.state, job.n_failures, job.result["bags"]) == ("done", 0, 3)
+        assert project.media.path(1) == link / "clip_000.wav" and project.media.blocked_folders() == []
+        assert not media_access.is_usable(project.folder, home / "other" / "clip_000.wav"), "nobody chose this link"
+
+
+def test_a_relative_folder_is_chosen(
+    home: Path, far: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "link").symlink_to(far)
+    monkeypatch.chdir(home)
+    with Project.create(home / "project") as project:
+        (bag,) = project.media.add(["../data/2024/clip_000.wav"])
+        assert project.media.path(bag) == far / "clip_000.wav"
+        (bag,) = project.media.add(["link/../2024/clip_001.wav"])
+        assert project.media.path(bag) == far / "clip_001.wav", "the folder that the system finds, not home / 2024"
+        paths = [str(home / ".." / "data" / "2024")]
+        job = project.jobs.wait(project.jobs.start("import", {"paths": paths}).id, timeout=120)
+        assert (job.state, job.n_failures, job.result["bags"], job.result["known"]) == ("done", 0, 1, 2)
+        project.media.allow_folder("../data/2024/..")
+        assert media_access.is_usable(project.folder, tmp_path / "data" / "other" / "x.wav")
+
+
 def test_a_link_in_an_imported_folder_that_leads_outside_is_listed(home: Path, far: Path, tmp_path: Path) -> None:
     (tmp_path / "chosen").mkdir()
     shutil.copy(far / "clip_000.wav", tmp_path / "chosen" / "a.wav")

@@ -47,6 +47,19 @@ def real_path(folder: Path, stored: str) -> Path:
     return Path(os.path.normpath(folder / stored))
 
 
+def full_path(path: Path) -> Path:
+    """Return a path that a person gave from the root, without `..`; links behind the last `..` stay as they are.
+
+    >>> full_path(Path("/data/marsh/../dawn/a.wav")).as_posix()
+    '/data/dawn/a.wav'
+    """
+    path = path.absolute()
+    if ".." not in path.parts:
+        return path
+    end = len(path.parts) - path.parts[::-1].index("..")
+    return Path(os.path.realpath(Path(*path.parts[:end]))).joinpath(*path.parts[end:])
+
+
 def usable_path(folder: Path, stored: str) -> Path | None:
     """Return the path of a medium of the project in `folder`; None if its folder was not chosen on this computer."""
     path = real_path(folder, stored)
@@ -61,7 +74,7 @@ def is_usable(folder: Path, path: Path) -> bool:
 
 def allow_folder(folder: Path, media_folder: Path) -> None:
     """Record that the user chose a folder for the media of the project in `folder`."""
-    chosen = Path(os.path.normpath(media_folder.absolute()))
+    chosen = full_path(media_folder)
     if _is_system(str(chosen)) or (chosen == chosen.parent and sys.platform != "win32"):
         raise BagtagError(f"{str(chosen)!r} is a folder of the system; choose the folder that holds the media.")
     installation.allow_folder(folder, chosen, "media")
@@ -165,13 +178,17 @@ def _folder_is_inside(folder: str, bases: tuple[Path, ...]) -> bool:
 
 
 def _is_below(path: Path, bases: tuple[Path, ...]) -> bool:
-    """Return whether a path is below a base; a link on the way is followed from its target."""
+    """Return whether a path is below a base; a link on the way is followed from its target.
+
+    The nearest base counts: a link beside the project leads outside of it, but is a base itself if a person chose it.
+    """
     met: set[Path] = set()
     for _ in range(_MOST_LINKS):
         if path in met:
             return True  # a link that points to itself stays inside, and opens nothing
         met.add(path)
-        base = next((one for one in bases if path.is_relative_to(one)), None)
+        above = [one for one in bases if path.is_relative_to(one)]
+        base = max(above, key=lambda one: len(one.parts), default=None)
         if base is None or _is_system(str(path)):
             return False
         current, rest = base, path.relative_to(base).parts

@@ -22,7 +22,7 @@ from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import media as table
 from miml_core.project.db.store import DATABASE, Store, folder_of
 from miml_core.project.media import state as media_state
-from miml_core.project.media.access import allow_for_import, blocked_sentence, is_usable
+from miml_core.project.media.access import allow_for_import, blocked_sentence, full_path, is_usable
 from miml_core.project.media.access import real_path as real_path
 from miml_core.project.media.access import usable_path as usable_path
 from miml_core.project.media.fingerprint import fingerprint
@@ -60,7 +60,7 @@ def read_file(
     folder: Path, path: Path, kind: str, *, bag_length: float | None, overlap: float, remainder: Remainder
 ) -> FileFacts:
     """Read the headers of a sound or picture file; nothing is stored yet."""
-    path = path.absolute()
+    path = full_path(path)
     _check_name(folder, path)
     if not is_usable(folder, path):
         raise BagtagError(blocked_sentence(path.name, Path(os.path.realpath(path)), folder) + " Then add it again.")
@@ -159,7 +159,7 @@ def add_files(
     """Add files now; return the ids of the new bags."""
     check_windows(bag_length, overlap)
     kind = settings.kind(connection)
-    allow_for_import(folder, [Path(path).absolute() for path in paths])
+    allow_for_import(folder, [full_path(Path(path)) for path in paths])
     made: list[int] = []
     for path in paths:
         facts = read_file(folder, Path(path), kind, bag_length=bag_length, overlap=overlap, remainder=remainder)
@@ -250,7 +250,8 @@ def relink(store: Store, folder: Path) -> list[str]:
     """Find missing and changed files below `folder`, first by name, then by size; only equal fingerprints count."""
     if not folder.is_dir():
         raise BagtagError(f"There is no folder {str(folder)!r}; choose another one.")
-    allow_for_import(store.folder, [folder.absolute()])
+    folder = full_path(folder)
+    allow_for_import(store.folder, [folder])
     media_state.refresh(store)
     with store.read() as connection:
         kind = settings.kind(connection)
@@ -259,7 +260,7 @@ def relink(store: Store, folder: Path) -> list[str]:
     lost = [row for row in rows if row.stored_state != media_state.PRESENT or not usable_path(store.folder, row.path)]
     sizes = {row.size for row in lost}
     candidates = []
-    for path in find_files([folder.absolute()], kind):
+    for path in find_files([folder], kind):
         if path.is_file() and is_usable(store.folder, path) and path.stat().st_size in sizes:
             candidates.append(path)
     found: list[str] = []

@@ -25,7 +25,7 @@ def run(context: JobContext) -> dict[str, Any]:
         kind = settings.kind(connection)
     media_files.check_windows(params.get("bag_length"), params.get("overlap", 0.0))
     context.report(0, 0, "looking for files")
-    given = [Path(path) for path in params["paths"]]
+    given = [media_access.full_path(Path(path)) for path in params["paths"]]
     for path in given:
         if not _exists(path):
             raise BagtagError(f"There is no file or folder {printable(path)!r}; check the path.")
