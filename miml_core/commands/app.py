@@ -1,8 +1,8 @@
 """Examples:
 
-  python -m miml_core app                     open the app in the browser
-  python -m miml_core app --port 8600         on another port
-  python -m miml_core app --no-browser        print the address only
+python -m miml_core app                     open the app in the browser
+python -m miml_core app --port 8600         on another port
+python -m miml_core app --no-browser        print the address only
 """
 
 from __future__ import annotations

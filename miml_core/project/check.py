@@ -186,8 +186,7 @@ def _features(store: Store) -> Iterator[Finding]:
         broken = list(
             connection.execute(
                 select(features.c.bag_id).where(
-                    func.length(features.c.numbers) * 2
-                    != func.length(features.c.segment_ids) * features.c.n_features
+                    func.length(features.c.numbers) * 2 != func.length(features.c.segment_ids) * features.c.n_features
                 )
             ).scalars()
         )

@@ -46,6 +46,7 @@ def server(start_server, project):
         remember(project)  # so that the address finds it
     return start_server("app.py", BAGTAG_HOME=home, BAGTAG_ROOTS=home)
 
+
 STYLED = "() => getComputedStyle(document.documentElement).getPropertyValue('--project-menu') !== ''"
 """Whether the app's own styles have arrived, which come with a page."""
 

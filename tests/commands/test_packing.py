@@ -63,9 +63,10 @@ def test_a_copy_is_merged_with_kappa_and_conflicts_printed(tmp_path: Path, capsy
         for name in ("Wren", "Robin"):
             project.edits.add_class(name)
     shutil.copytree(project.folder, tmp_path / "copy" / "project")
-    with Project.open(project.folder, annotator="Ann") as mine, Project.open(
-        tmp_path / "copy" / "project", annotator="Bob"
-    ) as other:
+    with (
+        Project.open(project.folder, annotator="Ann") as mine,
+        Project.open(tmp_path / "copy" / "project", annotator="Bob") as other,
+    ):
         mine.edits.set_label([1, 2], 1)
         mine.edits.set_label(3, 2)
         other.edits.set_label(1, 1)

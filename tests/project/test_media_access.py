@@ -185,9 +185,7 @@ def test_a_folder_imported_through_a_link_is_chosen(home: Path, far: Path, tmp_p
         assert not media_access.is_usable(project.folder, home / "other" / "clip_000.wav"), "nobody chose this link"
 
 
-def test_a_relative_folder_is_chosen(
-    home: Path, far: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_folder_is_chosen(home: Path, far: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "link").symlink_to(far)
     monkeypatch.chdir(home)
     with Project.create(home / "project") as project:

@@ -56,9 +56,7 @@ def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 target = home / "recordings" / place
                 target.parent.mkdir(parents=True, exist_ok=True)
                 (home / "project" / "media" / f"clip {number - 1}.wav").rename(target)
-                connection.exec_driver_sql(
-                    "UPDATE media SET path = ? WHERE id = ?", (f"../recordings/{place}", number)
-                )
+                connection.exec_driver_sql("UPDATE media SET path = ? WHERE id = ?", (f"../recordings/{place}", number))
             connection.exec_driver_sql(
                 "INSERT INTO runs (id, model, params, seed, state, started_at, scores, curves, classes, background, "
                 "feature_key, n_bags, n_segments, n_corrections, annotator, message) "

@@ -132,9 +132,7 @@ def test_a_damaged_file_is_computed_again(birds: Project, runs: list[int], damag
 
 
 @needs_birdnet
-def test_a_long_bag_is_heard_block_by_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]
-) -> None:
+def test_a_long_bag_is_heard_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]) -> None:
     monkeypatch.setattr(sound_blocks, "BLOCK_SECONDS", 2.0)
     write_recordings(tmp_path / "recordings", 1, seconds=5.0)
     with Project.create(tmp_path / "project") as project:
@@ -160,9 +158,11 @@ def test_what_is_kept_belongs_to_the_file_its_part_channel_and_embedding(tmp_pat
         replace(caches, embedding="two"),
     ]
     names = {caches(0, 5).name, caches(1, 5).name, caches(0, 6).name, *(each(0, 5).name for each in others)}
-    assert len(names) == 6 and replace(caches, file=BagFile(tmp_path / "moved.wav", caches.file.fingerprint))(
-        0, 5
-    ).name == caches(0, 5).name
+    assert (
+        len(names) == 6
+        and replace(caches, file=BagFile(tmp_path / "moved.wav", caches.file.fingerprint))(0, 5).name
+        == caches(0, 5).name
+    )
     values = np.arange(6, dtype=np.float16).reshape(2, 3)
     caches(0, 5).write(values)
     np.testing.assert_array_equal(caches(0, 5).read((2, 3)), values)

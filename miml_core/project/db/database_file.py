@@ -51,9 +51,7 @@ class OpenFiles:
 
     def in_place(self) -> bool:
         """Return whether the database and its log of commits are the files at their paths."""
-        return file_id(self.path) == self.database_id and (
-            self.wal_id is None or file_id(self.wal_path) == self.wal_id
-        )
+        return file_id(self.path) == self.database_id and (self.wal_id is None or file_id(self.wal_path) == self.wal_id)
 
 
 class FileConnection(sqlite3.Connection):

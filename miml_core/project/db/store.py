@@ -189,9 +189,7 @@ class Store:
         backups.prune(self.folder)
         return path
 
-    def copy_to(
-        self, path: Path, *, gentle: bool = False, progress: backups.CopyProgress | None = None
-    ) -> Path:
+    def copy_to(self, path: Path, *, gentle: bool = False, progress: backups.CopyProgress | None = None) -> Path:
         """Copy the database as it is at this moment."""
         with self._explained(), self._engine.connect() as connection:
             file = _file(connection)
@@ -328,9 +326,7 @@ def _check_is_project(folder: Path, path: Path) -> None:
     if not folder.is_dir():
         raise BagtagError(f"There is no folder {str(folder)!r}; choose the folder of a project.")
     if not path.is_file():
-        raise BagtagError(
-            f"{str(folder)!r} is not a Bagtag project: it has no {DATABASE}.{backups.advice(folder)}"
-        )
+        raise BagtagError(f"{str(folder)!r} is not a Bagtag project: it has no {DATABASE}.{backups.advice(folder)}")
     if path.stat().st_size < _SMALLEST_PAGE:
         raise BagtagError(damaged_sentence(folder))
     with explain_errors(path), _damage_if_unreadable(folder), closing(connect(path)) as connection:

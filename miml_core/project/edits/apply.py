@@ -62,9 +62,7 @@ EDITS: dict[str, type[Edit]] = {
 }
 """Every edit by its name."""
 
-_STORED_RESULT = select(edits.c.result).where(
-    edits.c.nonce == bindparam("screen"), edits.c.number == bindparam("edit")
-)
+_STORED_RESULT = select(edits.c.result).where(edits.c.nonce == bindparam("screen"), edits.c.number == bindparam("edit"))
 _INSERT_EDIT = insert(edits)
 _ENTRY = select(history_table.c.act, history_table.c.changes).where(history_table.c.id == bindparam("entry"))
 
@@ -151,9 +149,7 @@ def _changes_predictions(store: Store, edit: Edit, result: EditResult) -> bool:
     return EDITS[entry.act].changes_predictions if entry.act in EDITS else True
 
 
-def _perform(
-    connection: Connection, edit: Edit, annotator: str, seen: int | None, nonce: str | None
-) -> EditResult:
+def _perform(connection: Connection, edit: Edit, annotator: str, seen: int | None, nonce: str | None) -> EditResult:
     if isinstance(edit, Undo) and edit.edit is not None:
         return _undo_own(connection, edit.edit, annotator, nonce)
     if isinstance(edit, Undo | Redo):
@@ -191,9 +187,7 @@ def _undo_own(connection: Connection, number: int, annotator: str, nonce: str | 
     return history.undo_entry(connection, entry, annotator, nonce)
 
 
-def _overtaken(
-    connection: Connection, changes: RowChanges, seen: int, annotator: str, nonce: str | None
-) -> list[str]:
+def _overtaken(connection: Connection, changes: RowChanges, seen: int, annotator: str, nonce: str | None) -> list[str]:
     """Return what others did to the same rows since revision `seen`: other screens or, without a screen, people."""
     bag_ids = changes.bags()
     same_bags = history_table.c.bag_id.in_(bag_ids) | history_table.c.bag_id.is_(None)

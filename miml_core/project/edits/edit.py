@@ -111,5 +111,3 @@ def _field_type(hint: Any) -> FieldType:
     if not kinds:
         raise TypeError(f"{hint} is not a type of `edits/fields.py`")
     return kinds[0]
-
-

@@ -171,5 +171,3 @@ def _reason(connection: Connection, row: Row[Any], key: str) -> str:
     if kind == "classes" and row.act == "tag_by_name":
         return "Its new class is used by other bags now; remove the tag instead."
     return "What it changed is in use now."
-
-

@@ -96,6 +96,4 @@ def _encode(row: Row | None) -> Row | None:
 def _decode(row: Row | None) -> Row | None:
     if row is None:
         return None
-    return {
-        name: base64.b64decode(value["bytes"]) if isinstance(value, dict) else value for name, value in row.items()
-    }
+    return {name: base64.b64decode(value["bytes"]) if isinstance(value, dict) else value for name, value in row.items()}

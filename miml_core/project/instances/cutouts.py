@@ -104,9 +104,7 @@ def _kept(folder: Path, name: str) -> bytes | None:
     return content if content is not None and content.startswith(_JPEG) else None
 
 
-def _make(
-    store: Store, row: Row[Any], grid: Grid, used: InstanceSettings, kind: str, name: str, large: bool
-) -> bytes:
+def _make(store: Store, row: Row[Any], grid: Grid, used: InstanceSettings, kind: str, name: str, large: bool) -> bytes:
     from miml_core.segments import cutouts as drawing
 
     region = segments.region(row)

@@ -58,6 +58,7 @@ def store(
         },
     )
 
+
 def forget_reshaped(event: BagsChanged) -> None:
     """Remove the features of segments that got another outline."""
     if event.reshaped:

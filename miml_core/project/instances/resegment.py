@@ -53,9 +53,7 @@ class Plan:
     removed: list[Row[Any]]
 
 
-def store_instances(
-    store: Store, bag_id: int, instances: Instances, used: InstanceSettings | None = None
-) -> list[int]:
+def store_instances(store: Store, bag_id: int, instances: Instances, used: InstanceSettings | None = None) -> list[int]:
     """Store newly detected segments and their features in one transaction; return the ids of the automatic ones."""
     with store.write() as connection:
         return store_in_transaction(connection, bag_id, instances, used or settings.renew_keys(connection))
@@ -128,9 +126,7 @@ def preview(
     )
 
 
-def scope_bags(
-    connection: Connection, bag_ids: Sequence[int] | None, *, scope: str, again: bool
-) -> list[int]:
+def scope_bags(connection: Connection, bag_ids: Sequence[int] | None, *, scope: str, again: bool) -> list[int]:
     """Return the bags to segment: "stale" and "all" differ only in `again`; "unreviewed" skips bags with labels."""
     query = select(bags_table.c.id).order_by(bags_table.c.id)
     if not again and scope != "all":
@@ -275,4 +271,3 @@ def _try(store: Store, bag_id: int, used: InstanceSettings) -> list[str]:
             return []  # its segments cannot be detected again, and stay
         lost = _lost_labels(connection, make_plan(connection, bag_id, instances).removed)
     return [f"{bag.name}: {each}" for each in lost]
-

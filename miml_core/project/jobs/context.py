@@ -94,9 +94,7 @@ class JobContext:
         """List a file or bag that the job failed on; the job continues with the rest."""
         self._n_failures += 1
         with self.store.write() as connection:
-            connection.execute(
-                insert(job_failures).values(job_id=self.job_id, item=item, reason=reason, bag_id=bag_id)
-            )
+            connection.execute(insert(job_failures).values(job_id=self.job_id, item=item, reason=reason, bag_id=bag_id))
             if bag_id is not None:
                 connection.exec_driver_sql("UPDATE bags SET error = ? WHERE id = ?", (reason, bag_id))
 

@@ -133,9 +133,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "padding": Parameter(
             lambda value: _is_number(value, 0.0, MOST_PADDING), f"seconds or pixels from 0 to {MOST_PADDING:g}"
         ),
-        "rate": Parameter(
-            lambda value: _is_whole(value, *RATES), f"samples per second from {RATES[0]} to {RATES[1]}"
-        ),
+        "rate": Parameter(lambda value: _is_whole(value, *RATES), f"samples per second from {RATES[0]} to {RATES[1]}"),
         "what": _choice("confirmed", "accepted", "predicted", "all"),
         "min_probability": Parameter(lambda value: _is_number(value, 0.0, 1.0), "a number from 0 to 1"),
         "bags": _BAGS,

@@ -134,9 +134,7 @@ def restart(store: Store, job_id: int) -> Job:
     return one(store, again)
 
 
-def wait(
-    store: Store, job_id: int, *, timeout: float | None = None, tick: Callable[[Job], None] | None = None
-) -> Job:
+def wait(store: Store, job_id: int, *, timeout: float | None = None, tick: Callable[[Job], None] | None = None) -> Job:
     """Wait until a job has ended."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
@@ -152,9 +150,7 @@ def wait(
 
 def failures(connection: Connection, job_id: int) -> list[JobFailure]:
     """Return what a job failed on, in order."""
-    found = connection.execute(
-        select(job_failures).where(job_failures.c.job_id == job_id).order_by(job_failures.c.id)
-    )
+    found = connection.execute(select(job_failures).where(job_failures.c.job_id == job_id).order_by(job_failures.c.id))
     return [JobFailure(each.item, each.reason, each.bag_id) for each in found]
 
 

@@ -89,4 +89,3 @@ def _end(context: JobContext, state: str, message: str, result: dict[str, object
         job_queue.finish(connection, context.job_id, state, message, result)
         if state != "done":
             training_runs.abandon(connection, context.job_id, state, message)
-

@@ -120,5 +120,3 @@ def _load(path: str, changed: int) -> Model:
     from miml_core.models import load_model as read_model
 
     return read_model(path)
-
-

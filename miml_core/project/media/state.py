@@ -106,9 +106,7 @@ def changed_sentence(path: str, old: int, new: int) -> str:
     return f"{Path(path).name!r} has changed since it was added ({what})."
 
 
-def refresh(
-    store: Store, media_ids: list[int] | None = None, *, seconds: float | None = None
-) -> dict[FileState, int]:
+def refresh(store: Store, media_ids: list[int] | None = None, *, seconds: float | None = None) -> dict[FileState, int]:
     """Check all files (or some, or for some seconds) and store their states; return the number of each."""
     until = None if seconds is None else time.monotonic() + seconds
     query = select(table.c.id, table.c.path, table.c.size, table.c.fingerprint, STORED)

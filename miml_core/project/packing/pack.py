@@ -247,9 +247,7 @@ def _common_folder(paths: Sequence[Path]) -> Path | None:
         return None
 
 
-def _write(
-    target: Path, sources: Sequence[_Source], facts: _Facts, report: Report, check: Check | None
-) -> Manifest:
+def _write(target: Path, sources: Sequence[_Source], facts: _Facts, report: Report, check: Check | None) -> Manifest:
     total, done = sum(source.size for source in sources), 0
     members = []
 

@@ -196,5 +196,3 @@ def _find_media(folder: Path, media_from: Path | None) -> tuple[list[str], list[
     finally:
         store.close()
     return relinked, missing
-
-

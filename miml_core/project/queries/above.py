@@ -10,9 +10,7 @@ from miml_core.project.db.schema import predictions as table
 from miml_core.project.db.schema import verdicts
 
 
-def segments_above(
-    connection: Connection, threshold: float, label: int | None = None
-) -> list[tuple[int, int, float]]:
+def segments_above(connection: Connection, threshold: float, label: int | None = None) -> list[tuple[int, int, float]]:
     """Return (segment id, label, probability) of unlabelled segments predicted with at least `threshold`."""
     query = _above(select(table.c.segment_id, table.c.top, table.c.probability), threshold)
     if label is not None:

@@ -88,9 +88,7 @@ def progress(connection: Connection) -> Progress:
     return Progress(*(int(number or 0) for number in (n_media, n_missing, *totals, n_predicted, n_changed)))
 
 
-def _chosen(
-    connection: Connection, query: Select[Any], search: str, show: str, class_id: int | None
-) -> Select[Any]:
+def _chosen(connection: Connection, query: Select[Any], search: str, show: str, class_id: int | None) -> Select[Any]:
     for word in search.split():
         pattern = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         named = or_(*(column.ilike(pattern, escape="\\") for column in (classes.c.name, classes.c.scientific_name)))

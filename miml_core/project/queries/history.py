@@ -30,6 +30,4 @@ def list_entries(
 
 
 def _entry(row: Row[Any]) -> HistoryEntry:
-    return HistoryEntry(
-        row.id, row.at, row.annotator, row.act, row.kind, row.bag_id, row.sentence, bool(row.undone)
-    )
+    return HistoryEntry(row.id, row.at, row.annotator, row.act, row.kind, row.bag_id, row.sentence, bool(row.undone))

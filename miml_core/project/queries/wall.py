@@ -85,9 +85,7 @@ _ITEMS = text(
     WHERE segments.id IN (SELECT value FROM json_each(:ids)) AND alive
     """
 )
-_BLOCKS = text(
-    "SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id IN (SELECT value FROM json_each(:bags))"
-)
+_BLOCKS = text("SELECT * FROM bag_predictions WHERE run_id = :run AND bag_id IN (SELECT value FROM json_each(:bags))")
 _N_OPEN = text(
     """
     SELECT top, probability >= :sure_from AS sure, count(*) AS number FROM predictions WHERE NOT reviewed
@@ -214,4 +212,3 @@ def _item(row: Row[Any], guesses: list[tuple[int, float]]) -> WallItem:
         checked_by=row.checked_by,
         guesses=guesses,
     )
-

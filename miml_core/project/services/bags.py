@@ -91,9 +91,7 @@ class Bags(Service):
         with self._store.read() as connection:
             return bags.get_bag(connection, self._store.folder, bag_id)
 
-    def bagset(
-        self, bag_ids: Sequence[int] | None = None, *, only_tagged: bool = False
-    ) -> tuple[BagSet, BagSetIndex]:
+    def bagset(self, bag_ids: Sequence[int] | None = None, *, only_tagged: bool = False) -> tuple[BagSet, BagSetIndex]:
         """Return what models learn from, and which rows are which bags, segments and classes.
 
         Bags without described segments are left out (a BagSet has no empty bags). `only_tagged` also leaves out bags

@@ -215,9 +215,7 @@ class Edits(Service):
         """Give a segment another outline; it keeps its id and its label."""
         return self.apply(RedrawSegment(segment_id, list(rings)), annotator=annotator, seen=seen)
 
-    def merge(
-        self, segment_ids: Sequence[int], *, annotator: str | None = None, seen: int | None = None
-    ) -> EditResult:
+    def merge(self, segment_ids: Sequence[int], *, annotator: str | None = None, seen: int | None = None) -> EditResult:
         """Make one segment (`created[0]`) of several of a bag; it gets a label on which the labelled ones agree."""
         return self.apply(MergeSegments(_ids(segment_ids)), annotator=annotator, seen=seen)
 
@@ -239,9 +237,7 @@ class Edits(Service):
         """Write the note of a bag."""
         return self.apply(SetNote(bag_id, note), annotator=annotator)
 
-    def remove_bags(
-        self, bag_ids: Iterable[int], *, confirm: bool = False, annotator: str | None = None
-    ) -> EditResult:
+    def remove_bags(self, bag_ids: Iterable[int], *, confirm: bool = False, annotator: str | None = None) -> EditResult:
         """Remove bags from the project (never the files); with tags or labels on them, `confirm` is needed."""
         return self.apply(RemoveBags(list(bag_ids), confirm), annotator=annotator)
 

@@ -87,9 +87,7 @@ class Segments(Service):
         with self._store.read() as connection:
             return len(features.bags_to_describe(connection))
 
-    def store(
-        self, bag_id: int, instances: Instances, settings: InstanceSettings | None = None
-    ) -> builtins.list[int]:
+    def store(self, bag_id: int, instances: Instances, settings: InstanceSettings | None = None) -> builtins.list[int]:
         """Store newly detected segments and their features; return the ids of the bag's automatic segments.
 
         `settings` are those the instances were made with (by default the project's own).

@@ -62,9 +62,7 @@ def take_edits(request: Request, project: Project) -> Response:
 
 def _apply(project: Project, sent: SentEdit) -> dict[str, Any]:
     try:
-        result = project.edits.apply_once(
-            sent.nonce, sent.number, sent.edit, annotator=sent.annotator, seen=sent.seen
-        )
+        result = project.edits.apply_once(sent.nonce, sent.number, sent.edit, annotator=sent.annotator, seen=sent.seen)
     except Busy:
         raise
     except NeedsConfirmation as question:

@@ -48,9 +48,7 @@ def describe_all(context: JobContext) -> tuple[list[int], int]:
     return done, described
 
 
-def _tasks(
-    context: JobContext, chosen: list[int]
-) -> Iterator[tuple[int, tuple[feature_blocks.BagToDescribe] | str]]:
+def _tasks(context: JobContext, chosen: list[int]) -> Iterator[tuple[int, tuple[feature_blocks.BagToDescribe] | str]]:
     for bag_id in chosen:
         try:
             yield bag_id, (feature_blocks.read_bag(context.store, bag_id),)

@@ -23,9 +23,7 @@ def run(context: JobContext) -> dict[str, Any]:
         stored = [medium.path for medium in media_files.all_media(connection)]
     check = PackCheck(folder, [media_files.real_path(folder, each) for each in stored])
     target, with_media = resolve_target(path), bool(context.params.get("media"))
-    packed = pack(
-        context.store, target, media=with_media, report=context.report, check=check, job_id=context.job_id
-    )
+    packed = pack(context.store, target, media=with_media, report=context.report, check=check, job_id=context.job_id)
     installation.record_exports(folder, [target])
     for each in packed.left_out:
         context.fail(each.name, each.reason)

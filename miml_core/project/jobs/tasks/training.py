@@ -87,9 +87,7 @@ def _fit(model: Any, bags: BagSet, context: JobContext, warm: Any) -> None:
     model.fit(bags, progress=context.fit_progress, **({} if warm is None else {"warm_start": warm}))
 
 
-def _begin(
-    context: JobContext, name: str, params: dict[str, Any], seed: int, bags: BagSet, index: BagSetIndex
-) -> int:
+def _begin(context: JobContext, name: str, params: dict[str, Any], seed: int, bags: BagSet, index: BagSetIndex) -> int:
     with context.store.write() as connection:
         return training_runs.begin(
             connection,
