@@ -72,9 +72,7 @@ def run(args: argparse.Namespace) -> int:
     from miml_core.exchange.reading import read_labels
     from miml_core.project.edits.label_plan import ImportOptions
 
-    options = ImportOptions(
-        args.way, dict(args.classes), args.overlaps, args.rest, args.match, args.min_score
-    )
+    options = ImportOptions(args.way, dict(args.classes), args.overlaps, args.rest, args.match, args.min_score)
     with project_commands.open_project(args) as project:
         table = read_labels(args.paths, format=args.format, columns=dict(args.column))
         first = args.paths[0].absolute()
@@ -110,6 +108,7 @@ def _outcome(shown: ImportPreview) -> dict[str, Any]:
         "classes": {use.label: use.class_name for use in shown.plan.labels},
         "unreadable": [{"where": each.where, "reason": each.reason} for each in shown.unreadable],
         "n_left_out": len(shown.left_out),
+        "notes": sum(map(len, shown.plan.notes.values())),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from miml_core.errors import BagtagError
-from miml_core.exchange.labels import LabelTable
+from miml_core.exchange.labels import LabelNote, LabelTable
 from miml_core.exchange.masks import box_of
 from miml_core.exchange.optional_packages import import_optional
 from miml_core.exchange.other_tags import OtherTag, pack_tags
@@ -35,6 +35,7 @@ def read_aoef(name: str, content: bytes, table: LabelTable) -> None:
             for event in clip.sound_events:
                 where = f"{name!r}, sound event {event.uuid}"
                 table.add(where, _row, clip.clip, event.sound_event, _annotated(event), where)
+            table.notes += _notes(clip)
     for attribute in _PREDICTIONS:
         for clip in getattr(collection, attribute, None) or []:
             for event in clip.sound_events:
@@ -42,6 +43,23 @@ def read_aoef(name: str, content: bytes, table: LabelTable) -> None:
                 table.add(where, _row, clip.clip, event.sound_event, _predicted(event), where)
     if not any(hasattr(collection, attribute) for attribute in (*_ANNOTATIONS, *_PREDICTIONS)):
         table.fail(repr(name), f"a {type(collection).__name__} has no annotations")
+
+
+def _notes(clip: Any) -> Iterator[LabelNote]:
+    """Yield the notes of a recording, of its clip, and of the boxes in it."""
+    recording = clip.clip.recording
+    file, slowed = recording.path.as_posix(), float(recording.time_expansion or 1.0)
+    for note in recording.notes:
+        yield LabelNote(file, note.message)
+    for note in clip.notes:
+        yield LabelNote(file, note.message, clip.clip.start_time * slowed, clip.clip.end_time * slowed)
+    for event in clip.sound_events:
+        if event.notes and event.sound_event.geometry is not None:
+            times = [time * slowed for time, _ in _points(event.sound_event.geometry)]
+            label = label_of([(tag.term.name, tag.value) for tag in event.tags])
+            about = f"{min(times):.2f} s{', ' if label else ''}{label}"
+            for note in event.notes:
+                yield LabelNote(file, f"{about}: {note.message}", min(times), max(times))
 
 
 def is_aoef(head: str) -> bool:

@@ -13,6 +13,17 @@ from miml_core.exchange.problems import LineProblem
 from miml_core.exchange.rows import Kind, SegmentRow
 
 
+@dataclass(frozen=True)
+class LabelNote:
+    """What a person wrote about a stretch of a recording, or about all of it."""
+
+    file: str
+    text: str
+    start_s: float | None = None
+    """None: of the whole recording."""
+    end_s: float | None = None
+
+
 @dataclass
 class LabelTable:
     """Rows of one or several files, each with its place, and the lines that could not be read.
@@ -34,6 +45,7 @@ class LabelTable:
     problems: list[LineProblem] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """File -> name of the format in which it was read."""
+    notes: list[LabelNote] = field(default_factory=list)
 
     def add(self, where: str, make: Callable[..., SegmentRow], *values: Any, **named: Any) -> None:
         """Append the row that `make` returns, or list why there is none."""

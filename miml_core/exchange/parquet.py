@@ -49,27 +49,49 @@ class ParquetTable(Format):
         yield "segments.parquet", content.getvalue()
 
     def read_file(self, name: str, content: bytes, table: LabelTable) -> None:
-        parquet = import_optional("pyarrow.parquet", "Parquet tables")
-        try:
-            rows = parquet.read_table(io.BytesIO(content)).to_pylist()
-        except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
-            raise BagtagError(f"{name!r} cannot be read as Parquet: {str(error).splitlines()[0]}.") from error
-        columns = recognise_columns(list(rows[0]) if rows else [])
-        is_ours = bool(rows) and "status" in rows[0]
-        if rows and not is_ours and "label" not in columns:
-            raise BagtagError(f"{name!r} has no column of labels; rename the one that holds them to 'label'.")
-        for number, cells in enumerate(rows, start=1):
-            where = f"{name!r}, row {number}"
-            if is_ours:
-                table.add(where, _row, cells, where)
-            else:
-                texts = {field: _cell(cells[heading]) for field, heading in columns.items()}
-                table.add(where, ColumnTable().row, name, where, texts)
+        read_parquet(name, content, table)
+
+
+def read_parquet(name: str, content: bytes, table: LabelTable, chosen: ColumnTable | None = None) -> None:
+    """Add the rows of a Parquet file to `table`: of our own, or of any columns, which `chosen` may name."""
+    parquet = import_optional("pyarrow.parquet", "Parquet tables")
+    try:
+        rows = parquet.read_table(io.BytesIO(content)).to_pylist()
+    except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
+        raise BagtagError(f"{name!r} cannot be read as Parquet: {str(error).splitlines()[0]}.") from error
+    if not rows:
+        return
+    header = list(rows[0])
+    is_ours = chosen is None and "status" in header
+    reader = chosen or ColumnTable()
+    reader.check(name, header)
+    columns = {field: heading for field, heading in (recognise_columns(header) | reader.columns).items() if heading}
+    if not is_ours and "label" not in columns:
+        raise BagtagError(
+            f"{name!r} has no column of labels; choose it by hand (--column label=HEADING). Its columns are "
+            f"{', '.join(map(repr, header[:20]))}."
+        )
+    for number, cells in enumerate(rows, start=1):
+        where = f"{name!r}, row {number}"
+        if is_ours:
+            table.add(where, _row, cells, where)
+        else:
+            texts = {field: _cell(cells[heading]) for field, heading in columns.items()}
+            table.add(where, reader.row, name, where, texts)
 
 
 def is_parquet(content: bytes) -> bool:
     """Return whether a file is Parquet, by its first bytes."""
     return content.startswith(_MAGIC)
+
+
+def parquet_header(content: bytes) -> list[str]:
+    """Return the names of the columns of a Parquet file; none if it cannot be read."""
+    parquet = import_optional("pyarrow.parquet", "Parquet tables")
+    try:
+        return list(parquet.read_schema(io.BytesIO(content)).names)
+    except (OSError, ValueError):
+        return []
 
 
 def _cell(value: Any) -> str:

@@ -17,7 +17,7 @@ from miml_core.exchange.cvat import CvatImages
 from miml_core.exchange.indexed_maps import read_indexed_maps
 from miml_core.exchange.kaleidoscope import Kaleidoscope
 from miml_core.exchange.labels import LabelReader, LabelTable
-from miml_core.exchange.parquet import is_parquet
+from miml_core.exchange.parquet import is_parquet, read_parquet
 from miml_core.exchange.provenance import is_side_file
 
 _HEAD_BYTES = 65536
@@ -120,6 +120,10 @@ def _read_files(path: Path, chosen: LabelReader | None, table: LabelTable) -> No
         try:
             if len(content) > _MOST_BYTES:
                 raise BagtagError(f"{name!r} is larger than 512 MB; split it.")
+            if isinstance(chosen, ColumnTable) and is_parquet(content):
+                read_parquet(name, content, table, chosen)
+                table.files[name] = FORMATS["parquet"].name
+                continue
             reader = chosen or recognise(name, content)
             reader.read_file(name, content, table)
             table.files[name] = reader.name

@@ -10,6 +10,7 @@ import streamlit as st
 
 from miml_core.exchange.column_tables import FIELDS, header_of, recognise_columns
 from miml_core.exchange.labels import LabelTable
+from miml_core.exchange.parquet import is_parquet, parquet_header
 from miml_core.exchange.reading import READABLE, READERS, read_labels
 from miml_core.project import Project
 from miml_core.project.edits.label_import import ImportPreview
@@ -48,9 +49,7 @@ _TITLES = {field: _title(field) for field in FIELDS}
 def choose_labels(project: Project) -> LabelTable | None:
     """Draw the choice of files and format; returns what was read of them."""
     number = st.session_state.setdefault(_ROUND, 0)  # another number empties the list of files after an import
-    files = st.file_uploader(
-        "Files of labels", type=_ENDINGS, accept_multiple_files=True, key=f"import.files.{number}"
-    )
+    files = st.file_uploader("Files of labels", type=_ENDINGS, accept_multiple_files=True, key=f"import.files.{number}")
     formats = [name for name, title in READABLE.items() if name not in READERS or project.kind in READERS[name].kinds]
     st.selectbox(
         "Format",
@@ -77,10 +76,15 @@ def _read(files: list[Any]) -> LabelTable:
                 paths.append(place / safe_name(file.name))
                 paths[-1].write_bytes(file.getbuffer())
             table = read_labels(paths, format=None if chosen == _AUTO else chosen, columns=columns)
-        header = header_of(bytes(files[0].getbuffer()[:65536]).decode("utf-8", errors="replace"))
-        kept = (wanted, table, header)
+        kept = (wanted, table, _header(files[0].getbuffer()))
         st.session_state[_READ] = kept
     return kept[1]
+
+
+def _header(content: Any) -> list[str]:
+    """Return the headings of a table, none of a file that is no table."""
+    head = bytes(content[:65536])
+    return parquet_header(bytes(content)) if is_parquet(head) else header_of(head.decode("utf-8", errors="replace"))
 
 
 def choose_columns() -> None:

@@ -74,6 +74,9 @@ def summary(shown: ImportPreview) -> None:
             f"{count(shapes.n_overlapping, 'label')} on existing segments: {replaced} replaced, "
             f"{count(shapes.n_skipped, 'label')} left out."
         )
+    if shown.plan.notes:
+        n_notes = sum(map(len, shown.plan.notes.values()))
+        parts.append(f"{count(n_notes, 'note')} added to the notes of {count(len(shown.plan.notes), 'bag')}.")
     st.markdown(" ".join(parts))
 
 

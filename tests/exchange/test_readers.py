@@ -115,6 +115,23 @@ def test_columns_chosen_by_hand(tmp_path: Path) -> None:
         read_labels([tmp_path / "t.csv"], columns={"colour": "x"})
 
 
+def test_columns_of_a_parquet_table_are_chosen_by_hand_too(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"Aufnahme": ["A.wav", "B.wav"], "von": [1.25, 2.0], "Dauer": [0.5, None], "Art": ["Amsel", None]}
+    pq.write_table(pa.table({**columns, "status": [1, 2]}), tmp_path / "t.parquet")
+    chosen = {"file": "Aufnahme", "start_s": "von", "duration_s": "Dauer", "label": "Art"}
+    table = read_labels([tmp_path / "t.parquet"], columns=chosen)
+    assert [(row.file, row.start_s, row.end_s, row.label) for row in table.rows] == [
+        ("A.wav", 1.25, 1.75, "Amsel"), ("B.wav", 2.0, None, "")
+    ]  # fmt: skip
+    assert table.problems == [] and table.files == {"t.parquet": "parquet"}
+    missing = read_labels([tmp_path / "t.parquet"], columns={"label": "Typ"}).problems
+    assert "no column 'Typ'" in missing[0].reason
+    pq.write_table(pa.table(columns), tmp_path / "u.parquet")
+    (problem,) = read_labels([tmp_path / "u.parquet"]).problems
+    assert "--column label=HEADING" in problem.reason and "'Art'" in problem.reason
+
+
 def test_every_line_that_cannot_be_read_is_listed(tmp_path: Path) -> None:
     content = "file,start_s,end_s,label\na.wav,x,1,Wren\na.wav,0,1,Wren\na.wav,0,1,Wren,more\n,nan,1,Wren\n"
     table = read(tmp_path, "t.csv", content)

@@ -9,7 +9,7 @@ import pytest
 
 from miml_core import BagtagError
 from miml_core.bags import BACKGROUND
-from miml_core.exchange.labels import LabelTable
+from miml_core.exchange.labels import LabelNote, LabelTable
 from miml_core.exchange.reading import read_labels
 from miml_core.exchange.rows import SegmentRow
 from miml_core.project import Project
@@ -144,6 +144,25 @@ def test_labels_without_a_place_here_are_listed(cut: Project) -> None:
     assert [one.name for one in cut.classes.list()] == ["Wren"], "no class of a file that is not here"
 
 
+def test_notes_are_added_to_those_of_the_bags_they_lie_in(cut: Project) -> None:
+    cut.edits.set_note(2, "windy")
+    table = table_of(replace(LABEL, file="night.wav"))
+    table.notes = [
+        LabelNote("night.wav", "faint", 9.5, 10.5),
+        LabelNote("night", "a\nlong\0 note", 21.0, 21.0),
+        LabelNote("night.wav", "of all"),
+        LabelNote("other.wav", "of no recording"),
+        LabelNote("night.wav", "windy", 12.0, 13.0),
+    ]
+    shown = cut.edits.preview_labels(table, ImportOptions(way="tags"))
+    cut.edits.import_labels(shown)
+    notes = [cut.bags.get(bag).note for bag in (1, 2, 3)]
+    assert notes == ["faint\nof all", "windy\nfaint\nof all", "a long\ufffd note\nof all"]
+    assert cut.edits.preview_labels(table).plan.notes == {}
+    cut.edits.undo()
+    assert [cut.bags.get(bag).note for bag in (1, 2, 3)] == ["", "windy", ""]
+
+
 def test_tags_only(cut: Project) -> None:
     rows = [replace(LABEL, file="night.wav", start_s=9.0, end_s=11.0), replace(LABEL, file="night.wav", label="Owl")]
     bring_in(cut, *rows, way="tags", rest="absent")
@@ -220,6 +239,10 @@ def test_a_project_of_whombat_comes_in_complete_and_goes_out_equal(tmp_path: Pat
         assert shown.left_out == [] and len(shown.shapes.new) == 433
         project.edits.import_labels(shown)
         assert len(project.classes.list()) == 10 and project.progress().n_reviewed == 433
+        notes = [bag.note for bag in project.bags.list().bags if bag.note]
+        assert any("Very faint" in note for note in notes), "a note of a box"
+        assert any("Is a very short clip, do not include" in note for note in notes), "a note of a clip"
+        assert not project.edits.preview_labels(came).plan.notes, "they are there already"
         FORMATS["aoef"].write(project.exports.rows("confirmed"), tmp_path / "out.json")
         assert project.check() == []
 

@@ -17,7 +17,7 @@ from miml_core.bags import BACKGROUND
 LARGEST_ID = 2**53
 """The whole numbers that a browser holds exactly."""
 LONGEST_TEXT = 1000
-_LONGEST_NOTE = 10_000_000
+LONGEST_NOTE = 10_000_000
 _MOST_ITEMS = 5000
 _REFERENCE = r"@[0-9]{1,15}(\.[0-9]{1,3})?"
 _FARTHEST = 1e12
@@ -173,7 +173,7 @@ TagPairs = Annotated[
 ]
 Rest = Annotated[str, _one_of("absent", "unknown")]
 Text = Annotated[str, FieldType(is_text, _TEXT)]
-Note = Annotated[str, FieldType(lambda value: is_text(value, _LONGEST_NOTE), {**_TEXT, "maxLength": _LONGEST_NOTE})]
+Note = Annotated[str, FieldType(lambda value: is_text(value, LONGEST_NOTE), {**_TEXT, "maxLength": LONGEST_NOTE})]
 OptionalText = Annotated[
     str | None, FieldType(lambda value: value is None or is_text(value), {"anyOf": [{"type": "null"}, _TEXT]})
 ]

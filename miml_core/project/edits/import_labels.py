@@ -13,11 +13,12 @@ from sqlalchemy import Connection, text, update
 
 from miml_core.bags import BACKGROUND
 from miml_core.project.db import settings
+from miml_core.project.db.rows import bag_row
 from miml_core.project.db.schema import BY_EYE, bags, segments, verdicts
 from miml_core.project.db.schema import tags as tags_table
 from miml_core.project.edits.classes import class_ids_for
 from miml_core.project.edits.edit import Edit, Outcome
-from miml_core.project.edits.fields import FieldType
+from miml_core.project.edits.fields import LONGEST_NOTE, FieldType
 from miml_core.project.edits.grids import store_grid
 from miml_core.project.edits.label_plan import MAPPING, LabelPlan, Piece, label_id, remembered_classes, storable
 from miml_core.project.edits.label_shapes import NewSegment, SegmentPlan
@@ -69,6 +70,7 @@ class ImportLabels(Edit):
         if self.plan.options.rest == "absent":
             for bag_id in self.plan.named_bags:
                 changes.update(bags, bag_id, finished=True, rest_unknown=False)
+        _add_notes(changes, self.plan.notes)
         _remember(changes.connection, self.plan)
         return Outcome(_sentence(self.plan, self.shapes), None)
 
@@ -150,6 +152,14 @@ def _add_tags(changes: RowChanges, pieces: Iterable[Piece], class_ids: dict[str,
     changes.insert_many(tags_table, [{"bag_id": bag, "class_id": each, "value": 1} for bag, each in new])
     for bag_id, class_id in sorted(pair for pair in wanted & set(known) if known[pair] < 0):
         changes.update(tags_table, bag_id, class_id, value=1)
+
+
+def _add_notes(changes: RowChanges, notes: Mapping[int, list[str]]) -> None:
+    """Add lines to the notes of bags, as far as a note may be long."""
+    for bag_id, lines in notes.items():
+        present = bag_row(changes.connection, bag_id).note
+        joined = "\n".join([*([present] if present else []), *lines])
+        changes.update(bags, bag_id, note=joined[: max(LONGEST_NOTE, len(present))])
 
 
 def _remember(connection: Connection, plan: LabelPlan) -> None:

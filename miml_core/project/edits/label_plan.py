@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, select
 
 from miml_core.bags import BACKGROUND
-from miml_core.exchange.labels import LabelTable
+from miml_core.exchange.labels import LabelNote, LabelTable
 from miml_core.exchange.problems import LineProblem
 from miml_core.exchange.rows import SegmentRow
 from miml_core.project.db import settings
@@ -107,6 +107,8 @@ class LabelPlan:
     """Labels that are cut because they begin before or end after the bags of the recording."""
     named_bags: list[int]
     """Bags of the files that the table names."""
+    notes: dict[int, list[str]] = field(default_factory=dict)
+    """{bag: lines to add to its note}."""
 
 
 def remembered_classes(connection: Connection) -> dict[str, str]:
@@ -147,7 +149,27 @@ def make_plan(
     files = _file_uses(table.rows, finder)
     used = {finder.find(use.name).medium for use in files}
     named_bags = [bag.id for medium in used if medium is not None for bag in by_medium[medium]]
-    return LabelPlan(options, len(table.rows), files, labels, pieces, left_out, n_across, n_cut, named_bags)
+    notes = _notes(table.notes, finder, by_medium)
+    return LabelPlan(options, len(table.rows), files, labels, pieces, left_out, n_across, n_cut, named_bags, notes)
+
+
+def _notes(
+    given: Iterable[LabelNote], finder: FileFinder, by_medium: Mapping[int, list[Row[Any]]]
+) -> dict[int, list[str]]:
+    """Return the lines that notes add to those of the bags in which they lie; the same line is added once."""
+    found: dict[int, list[str]] = defaultdict(list)
+    for note in given:
+        medium = finder.find(note.file).medium
+        line = " ".join(storable(note.text).split())
+        for bag in by_medium[medium] if medium is not None and line else []:
+            start = bag.start if note.start_s is None else note.start_s
+            end = bag.end if note.end_s is None else note.end_s
+            is_inside = (
+                bag.end <= bag.start or min(end, bag.end) > max(start, bag.start) or bag.start <= start < bag.end
+            )
+            if is_inside and line not in bag.note.splitlines() and line not in found[bag.id]:
+                found[bag.id].append(line)
+    return {bag_id: lines for bag_id, lines in found.items() if lines}
 
 
 def _bags_of_media(connection: Connection) -> dict[int, list[Row[Any]]]:
