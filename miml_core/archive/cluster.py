@@ -6,6 +6,7 @@ import logging
 import os
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -75,6 +76,8 @@ def connect(scheduler: str | None = None, workers: int | None = None) -> Iterato
             _check_workers(client)
             yield client
         return
+    # If another program has the dashboard's port, Dask takes a free one; `client.dashboard_link` has its address.
+    warnings.filterwarnings("ignore", r"Port \d+ is already in use")
     with (
         dask.config.set({"distributed.worker.profile.enabled": False}),  # takes some percent of the time
         LocalCluster(
