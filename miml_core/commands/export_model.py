@@ -15,6 +15,7 @@ from miml_core.commands import project_commands
 from miml_core.commands.arguments import LARGEST_ID, whole_number
 from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,5 +37,6 @@ def run(args: argparse.Namespace) -> int:
     bundle = read_bundle(args.target)
     names = [one.name for one in bundle.classes]
     outcome = {"path": str(args.target), "model": bundle.id, "classes": names, "provenance": bundle.provenance}
-    print_outcome(args, outcome, f"model {bundle.id} with {len(names)} classes written to {str(args.target)!r}")
+    many = counted(len(names), "class", "classes")
+    print_outcome(args, outcome, f"model {bundle.id} with {many} written to {str(args.target)!r}")
     return 0

@@ -16,6 +16,7 @@ from typing import Any
 from miml_core.commands import project_commands
 from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +49,7 @@ def _list(args: argparse.Namespace) -> int:
         try:
             within = restoring.contents(backup.path)
             entry |= {"bags": within.bags, "tags": within.tags, "edits": within.edits}
-            summary = f"{within.bags} bags, {within.tags} tags, {within.edits} edits"
+            summary = ", ".join(counted(getattr(within, f"{noun}s"), noun) for noun in ("bag", "tag", "edit"))
         except BagtagError as error:
             entry |= {"problem": str(error)}
             summary = "damaged"

@@ -21,6 +21,7 @@ from miml_core.commands.arguments import MOST_PROCESSES, whole_number
 from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
 from miml_core.features.embeddings import find_embedding
+from miml_core.plurals import counted
 from miml_core.project import Project, ResegmentPreview
 
 _TRIED = 50
@@ -56,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _describe(seen: ResegmentPreview) -> str:
-    kept = f"{seen.n_bags} bags; {seen.n_kept_as_drawn} segments drawn by hand are kept"
-    risk = f"of {seen.n_at_risk} labels on automatic segments, {len(seen.lost)} would be lost"
+    kept = f"{counted(seen.n_bags, 'bag')}; segments drawn by hand that are kept: {seen.n_kept_as_drawn}"
+    risk = f"of {counted(seen.n_at_risk, 'label')} on automatic segments, {len(seen.lost)} would be lost"
     return "\n".join([f"{kept}; {risk}" + (f" (tried {_TRIED} bags)" if seen.n_at_risk else ""), *seen.lost])
 
 

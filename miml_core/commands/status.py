@@ -13,6 +13,7 @@ from typing import Any
 from miml_core.commands import project_commands
 from miml_core.commands.output import print_outcome
 from miml_core.media.recording_place import Place
+from miml_core.plurals import counted
 
 _SHOWN_RUNS = 5
 """The latest ones; `--json` prints all."""
@@ -54,7 +55,8 @@ def _text(outcome: dict[str, Any]) -> str:
         + (f", {done['n_missing']} missing" if done["n_missing"] else "")
         + (f", {done['n_changed']} changed since they were added" if done["n_changed"] else ""),
         *(
-            f"  not read  {one['n_files']} files in {one['folder']}: the folder was not chosen on this computer"
+            f"  not read  {counted(one['n_files'], 'file')} in {one['folder']}: the folder was not chosen on this "
+            "computer"
             for one in outcome["blocked_folders"]
         ),
         f"  bags      {done['n_bags']}: {done['n_tagged']} tagged, {done['n_finished']} finished, "
@@ -70,7 +72,9 @@ def _text(outcome: dict[str, Any]) -> str:
         lines.append("  model     none yet")
     else:
         since = run_["n_corrections_since"]
-        lines.append(f"  model     run {run_['id']}, {run_['model']}" + (f", {since} labels since" if since else ""))
+        lines.append(
+            f"  model     run {run_['id']}, {run_['model']}" + (f", {counted(since, 'label')} since" if since else "")
+        )
         done_runs = [one for one in outcome["runs"] if one["state"] == "done"]
         lines += [f"  run {one['id']:<5} {_held_out(one)}" for one in done_runs[:_SHOWN_RUNS]]
     if sample["n"]:

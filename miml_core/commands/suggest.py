@@ -20,6 +20,7 @@ from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
 from miml_core.exchange.cells import neutralise, number_text
 from miml_core.exchange.tables import table_bytes
+from miml_core.plurals import counted
 from miml_core.project import Bag, Project, Suggestion
 
 COLUMNS = ("file", "bag", "start_s", "end_s", "species", "scientific_name", "class", "score", "source")
@@ -104,8 +105,9 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _text(rows: list[dict[str, Any]], n_bags: int, out: Path | None) -> str:
+    many = f"{counted(len(rows), 'suggestion')} for {counted(n_bags, 'bag')}"
     if out is not None:
-        return f"{len(rows)} suggestions for {n_bags} bags written to {str(out)!r}"
+        return f"{many} written to {str(out)!r}"
     lines = []
     for bag in dict.fromkeys(row["bag"] for row in rows):
         lines.append(bag)
@@ -117,4 +119,4 @@ def _text(rows: list[dict[str, Any]], n_bags: int, out: Path | None) -> str:
             for row in rows
             if row["bag"] == bag
         ]
-    return "\n".join([*lines, f"{len(rows)} suggestions for {n_bags} bags"])
+    return "\n".join([*lines, many])

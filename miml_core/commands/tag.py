@@ -20,6 +20,7 @@ from pathlib import Path
 
 from miml_core.commands import project_commands
 from miml_core.commands.output import print_outcome
+from miml_core.plurals import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     with project_commands.open_project(args) as project:
         done = project.edits.import_tags(args.table)
-    print_outcome(args, asdict(done), f"tagged {done.n_bags} bags, {done.n_new_classes} new classes")
+    new = counted(done.n_new_classes, "new class", "new classes")
+    print_outcome(args, asdict(done), f"tagged {counted(done.n_bags, 'bag')}, {new}")
     if not args.json:
         for line in done.left_out:
             print(f"bagtag: {line}", file=sys.stderr)

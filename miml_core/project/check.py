@@ -15,6 +15,7 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, Connection, Integer, cast, delete, func, insert, select, text
 
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db import backups, counters, revisions, settings
 from miml_core.project.db.database_file import DATABASE
 from miml_core.project.db.kept_aside import KeptAside
@@ -74,8 +75,8 @@ def _references(store: Store) -> Iterator[Finding]:
     with store.read() as connection:
         orphans = _orphans(connection)
     if orphans:
-        problem = Problem("orphan", f"{len(orphans)} rows refer to rows that do not exist any more.", True)
-        yield problem, partial(_remove_orphans, store)
+        many = counted(len(orphans), "row refers", "rows refer")
+        yield Problem("orphan", f"{many} to rows that do not exist any more.", True), partial(_remove_orphans, store)
     with store.read() as connection:
         unused = select(func.count()).select_from(media_table).where(media_table.c.id.not_in(select(bags.c.media_id)))
         n_unused = connection.execute(unused).scalar()
@@ -85,7 +86,7 @@ def _references(store: Store) -> Iterator[Finding]:
             connection.execute(delete(media_table).where(media_table.c.id.not_in(select(bags.c.media_id))))
 
     if n_unused:
-        yield Problem("orphan", f"{n_unused} files have no bag.", True), forget
+        yield Problem("orphan", f"{counted(n_unused, 'file has', 'files have')} no bag.", True), forget
 
 
 def _orphans(connection: Connection) -> list[tuple[str, int, str, str]]:
@@ -145,11 +146,11 @@ def _files(store: Store) -> Iterator[Finding]:
             )
             yield Problem("changed", sentence, False), None
     for blocked in media_access.blocked_folders(store):
-        sentence = f"{blocked.n_files} files of this project are in {blocked.folder!r}, "
+        sentence = f"The folder of {counted(blocked.n_files, 'file')} of this project, {blocked.folder!r}, "
         sentence += (
-            "which was not chosen on this computer. Allow it with `check --allow`, or on the Library page."
+            "was not chosen on this computer. Allow it with `check --allow`, or on the Library page."
             if blocked.may_be_allowed
-            else "a folder of the system; they are not opened."
+            else "is a folder of the system; nothing in it is opened."
         )
         yield Problem("not-allowed", sentence, False), None
 
@@ -178,7 +179,12 @@ def _labels(store: Store) -> Iterator[Finding]:
             return aside.write(store.folder)
 
     if untagged:
-        yield Problem("labels", f"{len(untagged)} labels are not among the tags of their bags.", True), tag
+        yield (
+            Problem(
+                "labels", f"{counted(len(untagged), 'label is', 'labels are')} not among the tags of the bag.", True
+            ),
+            tag,
+        )
 
 
 def _features(store: Store) -> Iterator[Finding]:
@@ -196,7 +202,7 @@ def _features(store: Store) -> Iterator[Finding]:
             connection.execute(delete(features).where(features.c.bag_id.in_(broken)))
 
     if broken:
-        yield Problem("features", f"The features of {len(broken)} bags are incomplete.", True), forget
+        yield Problem("features", f"The features of {counted(len(broken), 'bag')} are incomplete.", True), forget
 
 
 def _counters(store: Store) -> Iterator[Finding]:
@@ -208,7 +214,10 @@ def _counters(store: Store) -> Iterator[Finding]:
             counters.refresh_all(connection)
 
     if wrong:
-        yield Problem("counters", f"The counts stored with {wrong} bags (segments, tags) are wrong.", True), count
+        yield (
+            Problem("counters", f"The counts stored with {counted(wrong, 'bag')} (segments, tags) are wrong.", True),
+            count,
+        )
 
 
 def _shapes(store: Store) -> Iterator[Finding]:
@@ -245,7 +254,8 @@ def _blocks(store: Store) -> Iterator[Finding]:
             counters.refresh_bags(connection, [bag_id for _, bag_id in broken])
 
     if broken:
-        yield Problem("predictions", f"{len(broken)} predictions of bags are incomplete; predict again.", True), forget
+        many = counted(len(broken), "bag")
+        yield Problem("predictions", f"The predictions of {many} are incomplete; predict again.", True), forget
 
 
 def _n_columns() -> ColumnElement[int]:

@@ -77,7 +77,7 @@ def test_merging_moves_tags_and_labels(small: Project) -> None:
 
 def test_removing_a_class_in_use_asks_first(small: Project) -> None:
     small.edits.set_label(small.segments.list(1)[0].id, 2)
-    with pytest.raises(NeedsConfirmation, match="1 bags and the label of 1 segments"):
+    with pytest.raises(NeedsConfirmation, match="1 bag and the label of 1 segment"):
         small.edits.remove_class(2)
     small.edits.remove_class(2, confirm=True)
     assert small.bags.get(1).tags == {} and small.segments.list(1)[0].label is None

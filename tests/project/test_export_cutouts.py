@@ -84,7 +84,7 @@ def test_clips_in_the_folder_of_the_media_are_not_imported_and_media_are_never_r
     made = export(sounds, media / "clips", "birdnet-training", what="confirmed")
     assert made.state == "done" and made.message.endswith("; left out: 1 of background near a call")
     job = sounds.jobs.start("import", {"paths": [str(media)]})
-    assert job.state == "done" and "1 files were left out" in job.message and len(sounds.media.list()) == 2
+    assert job.state == "done" and "1 file was left out" in job.message and len(sounds.media.list()) == 2
     before = contents(tmp_path)
     for target in (sounds.media.path(1), sounds.folder, sounds.folder / "runs" / "clips"):
         with pytest.raises(BagtagError):

@@ -61,10 +61,8 @@ class RemoveBags(Edit):
         chosen = [bag_row(connection, bag_id) for bag_id in dict.fromkeys(self.bags)]
         worked_on = sum(_has_work(connection, bag.id) for bag in chosen)
         if worked_on and not self.confirm:
-            raise NeedsConfirmation(
-                f"{worked_on} of these {len(chosen)} bags have tags or labels, which would be removed with them. "
-                "Confirm to continue."
-            )
+            who = f"{chosen[0].name} has" if len(chosen) == 1 else f"{worked_on} of these {len(chosen)} bags have"
+            raise NeedsConfirmation(f"{who} tags or labels, which are removed too. Confirm to continue.")
         for bag in chosen:
             _remove_one(changes, bag)
         removed = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} bags"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection, exists, func, select
 
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db.rows import LIVE_CLASS, bag_row, class_row
 from miml_core.project.db.schema import bags, tags, verdicts
 from miml_core.project.db.schema import classes as table
@@ -84,7 +85,7 @@ class AddClasses(Edit):
                 values = {field: row.get(field) or "" for field in _FIELDS}
                 _insert(changes, _checked(changes.connection, values, None))
                 added += 1
-        return Outcome(f"{added} classes from a list", None)
+        return Outcome(f"{counted(added, 'class', 'classes')} from a list", None)
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,8 @@ class RemoveClass(Edit):
         )
         if (tagged or labelled) and not self.confirm:
             raise NeedsConfirmation(
-                f"{chosen.name} is a tag of {len(tagged)} bags and the label of {len(labelled)} segments; "
-                "they are removed with it. Confirm to continue."
+                f"{chosen.name} is a tag of {counted(len(tagged), 'bag')} and the label of "
+                f"{counted(len(labelled), 'segment')}, which are removed with it. Confirm to continue."
             )
         for segment_id in labelled:
             changes.delete(verdicts, segment_id)

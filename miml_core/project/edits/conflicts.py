@@ -8,6 +8,7 @@ from typing import ClassVar
 from sqlalchemy import select
 
 from miml_core.bags import BACKGROUND
+from miml_core.plurals import counted
 from miml_core.project.db.rows import bag_row, class_row, segment_rows
 from miml_core.project.db.schema import conflicts
 from miml_core.project.edits.edit import Edit, Outcome
@@ -45,5 +46,5 @@ class ResolveConflicts(Edit):
                     check_label(changes.connection, row.theirs)
                 set_label(changes, segment, row.theirs, annotator)
             changes.update(conflicts, row.id, resolved=True)
-        many = "1 conflict" if len(found) == 1 else f"{len(found)} conflicts"
+        many = counted(len(found), "conflict")
         return Outcome(f"{many}: {'took the other answer' if self.take_theirs else 'kept our answer'}", None)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, select, text
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.schema import BY_THRESHOLD, segments, verdicts
 from miml_core.project.edits.edit import Edit, Outcome
@@ -105,7 +106,7 @@ class AcceptAbove(Edit):
         ]
         changes.insert_many(verdicts, rows)
         of = "" if self.class_id is None else f" of {label_name(connection, self.class_id)}"
-        many = "1 prediction" if len(rows) == 1 else f"{len(rows)} predictions"
+        many = counted(len(rows), "prediction")
         return Outcome(f"accepted {many}{of} by threshold: probability {self.threshold:.3g} or more", None)
 
 

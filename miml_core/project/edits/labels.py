@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, select
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db.rows import bag_row, segment_rows
 from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, verdicts
 from miml_core.project.db.schema import segments as segments_table
@@ -95,7 +96,7 @@ class AcceptBag(Edit):
         chosen = [(row, guess) for row, guess in guesses if guess.probability >= self.sure_from]
         for row, guess in chosen:
             set_label(changes, row, guess.top, annotator, accepted=True, guess=guess)
-        return Outcome(f"{bag.name}: accepted the predictions of {len(chosen)} segments", bag.id)
+        return Outcome(f"{bag.name}: accepted the predictions of {counted(len(chosen), 'segment')}", bag.id)
 
 
 def set_label(

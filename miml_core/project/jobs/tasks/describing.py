@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.instances import feature_blocks
@@ -19,7 +20,8 @@ def run(context: JobContext) -> dict[str, Any]:
     """Describe all segments without up-to-date features."""
     described, n_segments = describe_all(context)
     notes = embedding_use.note_not_described(context, described)
-    message = f"described {n_segments} segments in {len(described)} bags" + embedding_use.mention(notes)
+    message = f"described {counted(n_segments, 'segment')} in {counted(len(described), 'bag')}"
+    message += embedding_use.mention(notes)
     return {"message": message, "bags": len(described), "segments": n_segments, "notes": notes}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from miml_core.errors import BagtagError, printable
 from miml_core.exchange.marking import is_marked
+from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.media import access as media_access
@@ -37,7 +38,8 @@ def run(context: JobContext) -> dict[str, Any]:
         context.fail(printable(error.filename or ""), reason)
     files = [path for path in found if not is_marked(path)]
     n_exports = len(found) - len(files)
-    left_out = f"; {n_exports} files were left out because an export of Bagtag wrote them" if n_exports else ""
+    were = counted(n_exports, "file was", "files were")
+    left_out = f"; {were} left out because an export of Bagtag wrote them" if n_exports else ""
     if not files:
         places = ", ".join(repr(printable(path)) for path in given)
         raise BagtagError(f"There are no {kind} files in {places}{left_out}.")
@@ -62,8 +64,9 @@ def run(context: JobContext) -> dict[str, Any]:
             added, known, batch = added + new, known + old, []
         context.report(number, len(files), f"reading {printable(path.name)}")
     media_state.save(context.store)
-    message = f"{added} bags from {len(files)} files" + (f", {known} files were already there" if known else "")
-    message += left_out
+    message = f"{counted(added, 'bag')} from {counted(len(files), 'file')}" + left_out
+    if known:
+        message += f"; {counted(known, 'file was', 'files were')} already in the project"
     if notes:
         message += f"; {len(notes)} {'has' if len(notes) == 1 else 'have'} a note (see the job's log)"
     counts = {"bags": added, "files": len(files), "known": known, "exports": n_exports}

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.rows import run_row
 from miml_core.project.jobs.context import JobContext
@@ -45,4 +46,4 @@ def run(context: JobContext) -> dict[str, Any]:
             context.store, progress=lambda done, of, _: context.report(done, of, "sorting the review queue")
         )
     context.report(len(chosen), len(chosen), "predicting")
-    return {"message": f"predicted {len(chosen)} bags", "bags": len(chosen), "run": run_id}
+    return {"message": f"predicted {counted(len(chosen), 'bag')}", "bags": len(chosen), "run": run_id}

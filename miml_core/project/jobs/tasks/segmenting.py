@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Row, select, text
 
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.errors import Gone
@@ -71,7 +72,7 @@ def run(context: JobContext) -> dict[str, Any]:
         batch.store()
     describing.describe_all(context)
     notes = embedding_use.note_not_described(context, [row.id for row in chosen_rows])
-    message = f"{n_segments} segments in {n_bags} bags" + embedding_use.mention(notes)
+    message = f"{counted(n_segments, 'segment')} in {counted(n_bags, 'bag')}" + embedding_use.mention(notes)
     return {"message": message, "bags": n_bags, "segments": n_segments, "notes": notes}
 
 

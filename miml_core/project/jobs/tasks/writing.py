@@ -15,6 +15,7 @@ from miml_core.errors import BagtagError
 from miml_core.exchange import FORMATS, Format, SegmentRow
 from miml_core.exchange.cutouts import CutOuts
 from miml_core.exchange.provenance import side_file_bytes, side_file_of
+from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.schema import bags, media
 from miml_core.project.db.schema import jobs as jobs_table
@@ -62,7 +63,7 @@ def run(context: JobContext) -> dict[str, Any]:
     files = chosen.write(rows, target, check=check_and_report, side_file=(side_file, describe))
     installation.record_exports(context.store.folder, files)
     n_written = len(chosen.written) if isinstance(chosen, CutOuts) else len(rows)
-    message = f"wrote {n_written} segments to {params['path']}"
+    message = f"wrote {counted(n_written, 'segment')} to {params['path']}"
     if isinstance(chosen, CutOuts):
         message += _left_out(chosen, len(rows))
     if missing:
