@@ -82,6 +82,9 @@ class BackgroundEvidence:
     error: float = LARGEST_ERROR
 
 
+NO_BACKGROUND = BackgroundEvidence(error=0.0)
+
+
 def background_evidence(log_prior: Array, bags: BagSet, *, leak: float, seed: int = 0) -> BackgroundEvidence:
     """Return what the tags say about the background. The constants were chosen on sets of known truth.
 

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
-from miml_core.models.background import LARGEST_ERROR
+from miml_core.models.background import LARGEST_ERROR, BackgroundEvidence
 from miml_core.models.temperatures import NOT_CALIBRATED, Calibration, calibrate
 from miml_core.progress import Progress
 
@@ -90,11 +90,11 @@ def calibrate_by_folds(
     share = float(np.exp(training_log_prior[:, -1]).mean()) if model.has_background else 0.0
     found = _held_out(model, bags, seed, progress, once, chosen)
     if found is None:
-        calibration = calibrate(training_log_prior, bags, leak=leak, background_share=share, held_out=False)
+        background = BackgroundEvidence(share, error=0.0)
+        calibration = calibrate(training_log_prior, bags, leak=leak, background=background, held_out=False)
     else:
-        log_prior, part = found
-        error = LARGEST_ERROR if model.has_background else 0.0
-        calibration = calibrate(log_prior, part, leak=leak, background_share=share, background_error=error, drawn=False)
+        background = BackgroundEvidence(share, error=LARGEST_ERROR if model.has_background else 0.0)
+        calibration = calibrate(*found, leak=leak, background=background, drawn=False)
     model.set_calibration(calibration if tags else Calibration(calibration.temperatures))
 
 

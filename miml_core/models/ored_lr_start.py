@@ -16,7 +16,7 @@ from miml_core.models.fit_progress import FitProgress, Phase
 from miml_core.models.ored_lr_likelihood import CandidateLikelihood
 from miml_core.models.ored_lr_penalty import Evidence, Penalty, choose_penalty
 from miml_core.models.ored_lr_solvers import Whitening, maximise_lbfgs
-from miml_core.models.temperatures import NOT_CALIBRATED, Calibration, calibrate, choose_temperatures
+from miml_core.models.temperatures import NOT_CALIBRATED, Calibration, calibrate
 from miml_core.posterior import posterior_cost
 
 Array = NDArray[np.float64]
@@ -120,13 +120,7 @@ def find_start(
         return Start(chosen.penalty, chosen.weights, calibration=calibration)
     split = _split_background(chosen.weights, bags.n_classes, background_kinds, seed)
     background = background_evidence(chosen.held_out, bags, leak=evidence.leak, seed=seed)
-    calibration = calibrate(
-        chosen.held_out,
-        bags,
-        leak=evidence.leak,
-        background_share=background.share,
-        background_error=background.error,
-    )
+    calibration = calibrate(chosen.held_out, bags, leak=evidence.leak, background=background)
     tagged = _without_background(evidence)
     if background.found or tagged is None:
         return Start(chosen.penalty, split, background, calibration)
@@ -134,7 +128,8 @@ def find_start(
     start = start[:, : bags.n_classes]
     whitening = Whitening(tagged.likelihood(first), start)
     without = choose_penalty(tagged, start, whitening, seed=seed, report=report, given=given)
-    calibration = replace(calibration, temperatures=choose_temperatures(without.held_out, tagged.bags))
+    temperatures = calibrate(without.held_out, tagged.bags, leak=evidence.leak).temperatures
+    calibration = replace(calibration, temperatures=temperatures)
     split *= (chosen.penalty.factors(evidence.columns) / without.penalty.factors(evidence.columns))[:, None]
     return Start(without.penalty, split, background, calibration, without.weights)
 

@@ -9,6 +9,7 @@ from numba import njit
 
 _SUMS_MAY_BE_REORDERED = {"reassoc", "contract"}  # lets dot products use the processor's vector units
 
+
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
 def fill_supports(X, offsets, tags, candidate, scores, soft, first, last, supports):
     """Support instances of bags `first` to `last`: eq. 7 (max), or eq. 9, 10 and 65 (softmax).

@@ -26,20 +26,30 @@ tag, as a power of it. With a background class, where the tags say little about 
 The usual temperatures, this exponent and that factor were chosen with the truth in sight, on HJA, Letter-Frost,
 MSRC v2 and NIPS4Bplus.
 
-**Labels** that people gave replace this guess by evidence, if there are 30 or more and no background class
-(`refine_temperature`).
+**Labels** that people gave replace this guess by evidence, if there are 30 or more (`refine_temperature`). With a
+background class, they are compared with probabilities whose background has the share that the tags support, as in the
+final model. On HJA, Letter-Frost and MSRC v2 with 50 and 150 labels, with and without a background, the mean error of
+calibration given the tags fell from .042 to .033, the largest one from .096 to .068.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
-from miml_core.bags import UNKNOWN, BagSet
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
+from miml_core.models.background import (
+    NO_BACKGROUND,
+    BackgroundEvidence,
+    background_shift,
+    lower_background,
+    new_bags_shift,
+)
 from miml_core.models.calibration import fit_tag_probabilities
 from miml_core.posterior import SMALL_LEAK, training_posterior
 
@@ -65,8 +75,9 @@ _LOWEST, _HIGHEST = 0.25, 8.0
 FEWEST_LABELS = 30
 """With fewer labels of people than this, temperatures are chosen from tags alone."""
 
-_PRIOR_SPREAD = 0.4
-"""Standard deviation of log temperature around the choice from tags alone, when labels refine it."""
+_PRIOR_SPREAD, _PRIOR_SPREAD_NEW = 0.4, 0.2
+"""Standard deviation of log temperature around the choice from tags alone, when labels refine it: given the tags, and
+of new bags, where tags say more."""
 
 
 @dataclass(frozen=True)
@@ -171,8 +182,7 @@ def choose_temperatures(
     log_prior: Array,
     bags: BagSet,
     *,
-    background_share: float = 0.0,
-    background_error: float = 0.0,
+    background: BackgroundEvidence = NO_BACKGROUND,
     drawn: bool = True,
     at_least: float = _LOWEST,
 ) -> Temperatures:
@@ -184,10 +194,8 @@ def choose_temperatures(
         log p of each segment's class without knowledge of the tags, preferably under fits to other bags.
     bags : BagSet
         Tags of the same segments.
-    background_share : float
-        Share of background among the segments of tagged bags.
-    background_error : float
-        Error of this share.
+    background : BackgroundEvidence
+        Share of background among the segments of tagged bags, and the error of this share.
     drawn : bool
         Whether the estimate is drawn towards the usual temperature of ORed logistic regression; with few bags it is in
         any case.
@@ -210,7 +218,7 @@ def choose_temperatures(
     weights = 1.0 / n_tags[bags.bag_of[rows]] ** 2
     with_background = log_prior.shape[1] > n_classes
     if with_background:
-        weights = weights * _share_of_classes(log_prior[rows], allowed, background_share)
+        weights = weights * _share_of_classes(log_prior[rows], allowed, background.share)
 
     confused = min(_UNSEEN * confused_share(log_prior, bags), _MOST_CONFUSED)
     by_chance = confused * allowed.mean(axis=1)
@@ -222,10 +230,10 @@ def choose_temperatures(
 
     estimate = max(_best_temperature(loss), at_least)
     new = _drawn_to_usual(estimate, n_bags=int(useful.sum()), with_background=with_background, drawn=drawn)
-    per_tag = (1 - background_share) * rows.sum() / n_tags[useful].sum()
+    per_tag = (1 - background.share) * rows.sum() / n_tags[useful].sum()
     learnt = 1.0 if with_background else max(new, 1.0)
     given_tags = min(learnt * new * max(per_tag, 1.0) ** _UNTESTED, _HIGHEST)
-    return Temperatures(new, float(given_tags), min(confused + background_error, _MOST_CONFUSED))
+    return Temperatures(new, float(given_tags), min(confused + background.error, _MOST_CONFUSED))
 
 
 def _drawn_to_usual(estimate: float, *, n_bags: int, with_background: bool, drawn: bool) -> float:
@@ -256,29 +264,33 @@ def refine_temperature(
     labels: NDArray[np.int64],
     *,
     confused: float = 0.0,
-    fewest: int = FEWEST_LABELS,
+    spread: float = _PRIOR_SPREAD,
 ) -> float:
     """Return the temperature under which labels of people are most likely, drawn towards an earlier choice.
 
     Parameters
     ----------
     temperature : float
-        The choice from tags alone; it counts as a normal prior of log temperature.
+        The choice from tags alone; log temperature has a normal prior around it, of standard deviation `spread`.
     probabilities : (n, K) float
         Probabilities of labelled segments at temperature 1, of fits that have not learnt from these labels.
     labels : (n,) int
         Column of each label.
     confused : float
         Share of the probability that is divided equally.
-    fewest : int
-        With fewer labels, the temperature is returned as it is.
+    spread : float
+
+    Returns
+    -------
+    float
+        With fewer than 30 labels, the temperature as it is.
     """
-    if len(labels) < fewest:
+    if len(labels) < FEWEST_LABELS:
         return temperature
 
     def loss(tried: float) -> float:
         tempered = soften(probabilities, tried, confused)[np.arange(len(labels)), labels]
-        apart = (np.log(tried) - np.log(temperature)) / _PRIOR_SPREAD
+        apart = (np.log(tried) - np.log(temperature)) / spread
         return 0.5 * float(apart**2) - float(np.log(np.maximum(tempered, 1e-6)).sum())
 
     return _best_temperature(loss)
@@ -315,8 +327,7 @@ def calibrate(
     bags: BagSet,
     *,
     leak: float = 0.0,
-    background_share: float = 0.0,
-    background_error: float = 0.0,
+    background: BackgroundEvidence = NO_BACKGROUND,
     drawn: bool = True,
     held_out: bool = True,
 ) -> Calibration:
@@ -328,40 +339,39 @@ def calibrate(
         log p of each segment's class without knowledge of the tags.
     bags : BagSet
         Tags and labels of the same segments.
-    leak, background_share, background_error : float
-    drawn : bool
+    leak : float
+    background, drawn
         As for `choose_temperatures`.
     held_out : bool
         Whether `log_prior` is of fits that have not learnt from the segment's own bag. If not, labels are not used:
-        they would only show how well they were learnt. Neither are they with a background class: the final weights
-        then differ from those of the folds (on HJA unfiltered, 100 labels raised the error from .05 to .13).
+        they would only show how well they were learnt.
     """
     at_least = _LOWEST if held_out else 1.0
-    found = choose_temperatures(
-        log_prior,
-        bags,
-        background_share=background_share,
-        background_error=background_error,
-        drawn=drawn,
-        at_least=at_least,
-    )
-    without_background = log_prior.shape[1] == bags.n_classes
-    if held_out and without_background and int((bags.labels != UNKNOWN).sum()) >= FEWEST_LABELS:
-        found = _refine(found, log_prior, bags, leak=leak)
+    found = choose_temperatures(log_prior, bags, background=background, drawn=drawn, at_least=at_least)
+    if held_out and int((bags.labels != UNKNOWN).sum()) >= FEWEST_LABELS:
+        found = _refine(found, log_prior, bags, leak=max(leak, SMALL_LEAK), background=background)
     return Calibration(found, fit_tag_probabilities(log_prior, bags, leak=leak, held_out=held_out))
 
 
-def _refine(found: Temperatures, log_prior: Array, bags: BagSet, *, leak: float) -> Temperatures:
+def _refine(
+    found: Temperatures, log_prior: Array, bags: BagSet, *, leak: float, background: BackgroundEvidence
+) -> Temperatures:
     """Return temperatures that labels have refined; no segment's own label decides its probabilities."""
-    possible = np.asarray((bags.tags >= 0).any(axis=1))  # bags without any of the classes have no posterior
-    log_prior, bags = log_prior[possible[bags.bag_of]], bags[possible]
+    new = given = log_prior
+    if log_prior.shape[1] > bags.n_classes:
+        most, limit = background.share, background.limit
+        new = lower_background(log_prior, new_bags_shift(log_prior, bags, most=most, limit=limit))
+        given = lower_background(log_prior, background_shift(log_prior, bags, leak=leak, most=most, limit=limit))
+    else:  # bags without any of the classes have no posterior
+        possible = np.asarray((bags.tags >= 0).any(axis=1))
+        new = given = log_prior[possible[bags.bag_of]]
+        bags = bags[possible]
+    columns = np.where(bags.labels == BACKGROUND, bags.n_classes, bags.labels)
+    labelled = (columns >= 0) & (columns < log_prior.shape[1])
     unlabelled = bags.replace(labels=np.full(bags.n_segments, UNKNOWN))
-    labelled = bags.labels >= 0
-    new = np.exp(log_softmax(log_prior[labelled], axis=1))
-    given = training_posterior(log_prior, unlabelled, leak=max(leak, SMALL_LEAK)).probabilities[labelled]
-    known = bags.labels[labelled]
+    posterior = training_posterior(given, unlabelled, leak=leak).probabilities[labelled]
+    prior = np.exp(log_softmax(new[labelled], axis=1))
+    refine = partial(refine_temperature, labels=columns[labelled], confused=found.confused)
     return Temperatures(
-        refine_temperature(found.new, new, known, confused=found.confused),
-        refine_temperature(found.given_tags, given, known, confused=found.confused),
-        found.confused,
+        refine(found.new, prior, spread=_PRIOR_SPREAD_NEW), refine(found.given_tags, posterior), found.confused
     )

@@ -9,10 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from miml_core import UNKNOWN, BagSet
+from miml_core import BACKGROUND, UNKNOWN, BagSet
 from miml_core.evaluation.metrics import calibration_error
 from miml_core.evaluation.reliability import expected_calibration_error
 from miml_core.models import MODELS, load_model
+from miml_core.models.background import BackgroundEvidence
 from miml_core.models.calibration import calibrate_tags, fit_tag_probabilities
 from miml_core.models.temperatures import calibrate, choose_temperatures, confused_share, soften, temper
 from miml_core.posterior import bag_posterior, tag_probabilities
@@ -128,6 +129,28 @@ def test_labels_of_people_improve_the_temperatures() -> None:
     few = np.where(np.cumsum(labels != UNKNOWN) <= 29, labels, UNKNOWN)
     assert calibrate(claimed, bags.replace(labels=few)).temperatures == calibrate(claimed, bags).temperatures
     assert calibrate(claimed, bags.replace(labels=labels), held_out=False) == calibrate(claimed, bags, held_out=False)
+
+
+@pytest.mark.parametrize("too_sure", [1.0, 5.0])
+def test_labels_improve_the_temperatures_of_models_with_a_background(too_sure: float) -> None:
+    """The last class is the background; the held-out fits over-assign segments to it, as fits to tags do."""
+    bags, truth, log_prior = simulated()
+    named = N_CLASSES - 1
+    bags = BagSet(bags.X, bags.offsets, bags.tags[:, :named], bags.classes[:named])
+    is_background = truth == named
+    evidence = BackgroundEvidence(float(is_background.mean()), error=0.0)
+    claimed = log_softmax(too_sure * log_prior + np.append(np.zeros(named), 3.0), axis=1)
+    chosen = np.random.default_rng(1).permutation(len(truth))[:200]
+    labels = np.full(len(truth), UNKNOWN)
+    labels[chosen] = np.where(is_background, BACKGROUND, truth)[chosen]
+    rest = labels == UNKNOWN
+    given = bag_posterior(too_sure * log_prior, bags.offsets, bags.tags, leak=1e-3).probabilities
+    errors = []
+    for known in (bags, bags.replace(labels=labels)):
+        found = calibrate(claimed, known, background=evidence).temperatures
+        errors.append(calibration_error(truth[rest], soften(given, found.given_tags, found.confused)[rest]))
+    assert errors[1] < errors[0]
+    assert errors[1] < 0.05
 
 
 def test_tag_probabilities_become_honest_and_keep_their_order() -> None:
