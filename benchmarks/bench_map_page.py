@@ -122,7 +122,7 @@ def _page_figures(browser: Any, url: str, folder: Path, bare: dict[str, float]) 
     shown = time.perf_counter() - began
     print(f"map: {shown:.1f} s to the page, {sum(received) / 1e6:.2f} MB", flush=True)
     figures = {"zoom": _frames(page, _zoom)}
-    _choose_tool(page, "Pick one", "pan")
+    _choose_tool(page, "Move", "pan")
     figures["move"] = _frames(page, _drag)
     _choose_tool(page, "Draw around", "lasso")
     figures["lasso"] = _frames(page, _lasso)

@@ -8,14 +8,14 @@ from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
 from pages.widgets.map.chart import choose_colours, choose_tool, map_chart
 from pages.widgets.map.making import arrange_button, map_in_the_making, map_status
-from pages.widgets.map.selection import selected_segments, selection_actions
+from pages.widgets.map.selection import map_selection
 from pages.widgets.map.unnamed import unnamed_clusters
 
 
 @st.fragment
 @show_errors()
 def segment_map(project: Project) -> None:
-    """Show the map and what can be done with a part of it; a selection runs only this."""
+    """Show the map and what can be done with a part of it."""
     segments = project.similarity.map()
     if segments is None:
         return
@@ -25,11 +25,11 @@ def segment_map(project: Project) -> None:
         colours, tool = choose_colours(project), choose_tool()
         map_status(project, segments, state)
     with st.container(key="map-body"):
-        chart, beside = st.columns([4, 1], gap="medium")
+        chart, beside = st.columns([7, 2], gap="medium")
         with chart:
-            selection = map_chart(project, segments, state, clusters, colours, tool)
+            map_chart(project, segments, state, clusters, colours, tool)
         with beside:
-            selection_actions(project, selected_segments(selection))
+            map_selection(project)
             unnamed_clusters(project, clusters)
 
 
@@ -57,7 +57,7 @@ with show_errors():
         hint(
             project,
             "map",
-            "Segments that are alike lie together. Draw around some to see them on the wall, or pick one to see and "
-            "open it. Red lines are around what the tags do not explain.",
+            "Segments that are alike lie together. Click one to see and open it, or draw around some to see them "
+            "on the wall. Red lines are around what the tags do not explain.",
         )
         segment_map(project)

@@ -6,10 +6,11 @@ import { guessText } from "./card.js";
 import { inkOn } from "./colours.js";
 import { labelAnchor } from "./label_anchor.js";
 import { pixelBox } from "./paint.js";
+import { shorten } from "./text.js";
 
 const FONT = 11;
 const LONGEST = 24;
-const LONGEST_OF_TWO = 12;
+const LONGEST_OF_TWO = 15;
 const UNSURE = "#e3e6ea"; // behind the guesses of a segment that the model is not sure of
 
 /** Where the names go: a list of boxes with the text and the look of their segment. */
@@ -84,9 +85,4 @@ function roomFor(ctx, view, style, text, crowded, placed) {
 
 function touches(a, b) {
   return a.left < b.right + 2 && b.left < a.right + 2 && a.top < b.bottom + 1 && b.top < a.bottom + 1;
-}
-
-function shorten(name, longest) {
-  const letters = [...name];
-  return letters.length > longest ? `${letters.slice(0, longest - 1).join("")}…` : name;
 }

@@ -52,6 +52,21 @@ def count(n: int, noun: str, nouns: str | None = None) -> str:
     return f"{thousands(n) if n else 'no'} {nouns or noun + 's'}"
 
 
+def shorten(name: str, longest: int) -> str:
+    """Return a name of at most so many characters; a short last word stays, as `Great Spott… call` differs by it.
+
+    Examples
+    --------
+    >>> shorten("Great Spotted Woodpecker call", 18), shorten("Great Spotted Woodpecker", 18), shorten("Wren song", 18)
+    ('Great Spotte… call', 'Great Spotted Woo…', 'Wren song')
+    """
+    if len(name) <= longest:
+        return name
+    words = name.split()
+    last = f" {words[-1]}" if len(words) > 1 and len(words[-1]) < longest / 2 - 1 else ""
+    return name[: longest - 1 - len(last)].rstrip() + "…" + last
+
+
 def thousands(n: int) -> str:
     return f"{n:,}".replace(",", "\u202f")
 

@@ -75,13 +75,13 @@ def test_f_shows_the_segments_most_like_one(page, server, folder):
 
 def test_a_point_of_the_map_opens_in_review_and_a_part_of_it_on_the_wall(page, server, folder, screenshots):
     page.goto(f"{server.url}/map?project={key_of(folder)}")
-    page.get_by_text("Pick one", exact=True).first.click()
-    page.wait_for_function("document.querySelector('.js-plotly-plot')?._fullLayout?.clickmode === 'event+select'")
+    page.wait_for_function("document.querySelector('.js-plotly-plot')?._fullLayout?.dragmode === 'lasso'")
     segment, x, y = page.evaluate(_POINT)
     page.mouse.move(x - 30, y)
     page.mouse.move(x, y, steps=5)
-    page.locator(".hoverlayer .hovertext").wait_for()  # Plotly selects what is hovered
-    page.mouse.click(x, y)
+    page.locator(".hoverlayer .hovertext").wait_for()  # Plotly picks what is hovered
+    page.mouse.click(x, y)  # one click, although dragging draws a lasso
+    page.locator(".bagtag-picked-point").wait_for()
     page.get_by_role("button", name="Open in Review").click()
     assert Editor(page).wait("s.image && s.selected.length === 1")["selected"] == [segment]
     page.goto(f"{server.url}/map?project={key_of(folder)}")

@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import ROOT
 
 _ORIGIN = "http://modules.invalid"
-_FOLDERS = {name: ROOT / "assets" / name for name in ("canvas", "start")} | {"tests": ROOT / "tests" / "js"}
+_FOLDERS = {name: ROOT / "assets" / name for name in ("canvas", "map", "start")} | {"tests": ROOT / "tests" / "js"}
 
 
 @pytest.fixture(scope="session")
 def modules(chromium: Any) -> Iterator[Any]:
-    """A page whose scripts may import `/canvas/NAME.js`, `/start/NAME.js` and `/tests/NAME.js`, and nothing else."""
+    """A page whose scripts may import modules of `/canvas`, `/map`, `/start` and `/tests`, and nothing else."""
     context = chromium.new_context()
     page = context.new_page()
 

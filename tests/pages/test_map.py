@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from miml_core import BACKGROUND
 from miml_core.project import Project
 from miml_core.project.similarity import layout
 from miml_core.project.similarity.segment_map import make_map
@@ -47,7 +48,7 @@ def test_the_first_map_is_made_by_a_job(project, show):
 def test_a_map_is_shown_with_its_age_and_can_be_made_again(mapped, show):
     app = show(mapped, "map")
     assert "16 segments, arranged" in texts(app)
-    assert "Draw around points" in texts(app)
+    assert "Click a point to see what it is, or draw around points" in texts(app)
     press(app, "Arrange again")
     assert [job.kind for job in mapped.jobs.list()] == ["map"]
 
@@ -60,6 +61,24 @@ def test_a_cluster_like_nothing_named_opens_on_the_wall(mapped, show, monkeypatc
     selection = find_selection(mapped, request.query["selection"])
     assert selection.segment_ids == tuple(ids.tolist())
     assert selection.title == f"{CLUSTER} segments like nothing you have named"
+
+
+def test_a_cluster_is_dismissed_as_background_in_one_step_and_this_can_be_undone(mapped, show, monkeypatch):
+    ids = mapped.similarity.map().segment_ids[:CLUSTER].tolist()
+    left = [one for one in ids if mapped.segments.get(one).label is None]
+
+    def unnamed(connection, made, state):
+        return [made.segment_ids[:CLUSTER]] if mapped.segments.get(left[0]).label is None else []
+
+    monkeypatch.setattr("miml_core.project.services.similarity.unnamed_segments", unnamed)
+    app = press(show(mapped, "map"), "Background")
+    assert {mapped.segments.get(one).label for one in ids} == {BACKGROUND}
+    assert f"{CLUSTER} segments labelled background" in texts(app)
+    assert "Background" not in [one.label for one in app.button]
+    app = press(app, "Undo")
+    assert mapped.segments.get(left[0]).label is None
+    assert "labelled background" not in texts(app)
+    assert "Background" in [one.label for one in app.button]
 
 
 def drawn_figure(project: Project, colours: str, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -99,8 +118,8 @@ def test_many_classes_share_a_colour(mapped, monkeypatch):
 
 
 def test_the_selection_has_each_segment_once():
-    points = [{"customdata": 7}, {"customdata": [9]}, {"customdata": 7}, {"customdata": None}]
-    assert selected_segments({"selection": {"points": points}}) == [7, 9]
+    assert selected_segments([7, 9, 7, None, "8"]) == [7, 9]
+    assert selected_segments(None) == []
 
 
 def test_more_like_this_starts_with_the_segment_itself(project):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.widgets.text import count, length_of_time, plain, time_left
+from pages.widgets.text import count, length_of_time, plain, shorten, time_left
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,10 @@ def test_estimates_are_rounded():
 
 def test_counts():
     assert [count(n, "bag") for n in (0, 1, 2, 12000)] == ["no bags", "1 bag", "2 bags", "12\u202f000 bags"]
+
+
+def test_a_short_name_keeps_the_word_by_which_it_differs():
+    assert shorten("Mediterranean Warbler call", 16) == "Mediterran… call"
+    assert shorten("Mediterranean Warbler", 16) == "Mediterranean W…"
+    assert shorten("Grey Wagtail", 16) == "Grey Wagtail"
+    assert shorten("Great Spotted Woodpecker song", 20) == "Great Spotted… song"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from miml_core import BACKGROUND
 from miml_core.project import Project
 from miml_core.project.similarity.segment_map import NO_LABEL, MapState, SegmentMap
+from pages.widgets.text import shorten
 
 Colours = Literal["predicted", "label", "doubt"]
 Tool = Literal["lasso", "pan"]
@@ -25,14 +26,13 @@ _OTHERS = "#8d6e63"
 _OTHER_CLASSES = "other classes"
 _FIRST, _LAST = 1, 2000
 """Places in the legend, which may be too long to be seen as a whole; all others are at 1000."""
-_LONGEST_NAME = 22
+_LONGEST_NAME = 20
 """Characters of a class's name in the legend, which would otherwise take half of a narrow screen."""
 _WIDER = 1.1
 _RING = "#e11d48"
-_TOOLS: dict[Tool, str] = {"lasso": "Draw around", "pan": "Pick one"}
+_TOOLS: dict[Tool, str] = {"lasso": "Draw around", "pan": "Move"}
 _BUTTONS_REMOVED = ["toImage", "autoScale2d", "lasso2d", "pan2d", "select2d", "zoom2d"]
 _CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": _BUTTONS_REMOVED}
-_HEIGHT = 640
 
 
 def choose_colours(project: Project) -> Colours:
@@ -54,7 +54,7 @@ def choose_colours(project: Project) -> Colours:
 
 
 def choose_tool() -> Tool:
-    """Draw the choice of what the mouse does: Streamlit reports no click on a point while the lasso is in use."""
+    """Draw the choice of what dragging does; a click picks a point in either case."""
     chosen: Tool = st.segmented_control(
         "Mouse",
         list(_TOOLS),
@@ -62,7 +62,8 @@ def choose_tool() -> Tool:
         required=True,
         format_func=lambda one: _TOOLS[one],
         key="map.tool",
-        help="Draw around points to select them; or click one, and drag to move the map. The wheel zooms.",
+        help="What dragging does: draw around points to select them, or move the map. A click shows a point, the "
+        "wheel zooms, a double click ends the selection.",
         label_visibility="collapsed",
         persist_state="session",
     )
@@ -76,8 +77,8 @@ def map_chart(
     clusters: list[NDArray[np.int64]],
     colours: Colours,
     tool: Tool = "lasso",
-) -> Any:
-    """Draw the map; return the selection of points, as Streamlit reports it."""
+) -> None:
+    """Draw the map; `map_selection` reports what is selected on it."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -89,23 +90,23 @@ def map_chart(
             figure.add_trace(trace.update(legendrank=_LAST) if name == _OTHER_CLASSES else trace)
     figure.update_layout(
         shapes=[_outline(segments, ids, first=number == 0) for number, ids in enumerate(clusters)],
-        height=_HEIGHT,
         margin={"l": 0, "r": 0, "t": 36, "b": 0},  # the buttons of the chart are above it
         dragmode=tool,
         hovermode="closest",
+        clickmode="event",
         uirevision=str(segments.made_at),
-        legend={"itemsizing": "constant", "orientation": "v"},
+        legend={"itemsizing": "constant", "orientation": "v", "font": {"size": 11}},
         xaxis={"visible": False},
         yaxis={"visible": False, "scaleanchor": "x"},
     )
-    return st.plotly_chart(
-        figure,
-        key="map.chart",
-        config=_CONFIG,
-        on_select="rerun",
-        selection_mode=("points", "box", "lasso"),
-        alt="Map of the segments: those that are alike lie together",
-    )
+    with st.container(key="map-chart"):
+        st.plotly_chart(
+            figure,
+            key="map.chart",
+            config=_CONFIG,
+            height="stretch",
+            alt="Map of the segments: those that are alike lie together",
+        )
 
 
 def _groups(project: Project, state: MapState, colours: Colours) -> list[tuple[str, str, NDArray[np.int64]]]:
@@ -131,7 +132,7 @@ def _trace(segments: SegmentMap, rows: NDArray[np.int64], name: str, marker: dic
         y=segments.places[rows, 1],
         customdata=segments.segment_ids[rows],
         mode="markers",
-        name=_plotly_text(name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"),
+        name=_plotly_text(shorten(name, _LONGEST_NAME)),
         meta=_plotly_text(name),
         marker=marker,
         hovertemplate="%{meta}<extra></extra>",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -9,24 +11,42 @@ import streamlit as st
 from miml_core.project import Project
 from pages.widgets.app.session import go_to
 from pages.widgets.canvas import request_bag
-from pages.widgets.errors import attempt
+from pages.widgets.errors import attempt, show_errors
 from pages.widgets.similar import open_similar
 from pages.widgets.text import class_names, count, percent, plain
 from pages.widgets.wall.selections import keep_selection, open_wall
 
+_SCRIPT = Path(__file__).resolve().parents[3] / "assets" / "map" / "map_selection.js"
 
-def selected_segments(selection: Any) -> list[int]:
-    """Return the ids of the segments of a selection, each once, in its order."""
-    found = (point.get("customdata") for point in selection["selection"]["points"])
-    ids = (one[0] if isinstance(one, list | tuple) else one for one in found)
-    return list(dict.fromkeys(int(one) for one in ids if one is not None))
+
+@st.fragment
+@show_errors()
+def map_selection(project: Project) -> None:
+    """Show what is selected on the map; another selection runs only this, and the chart stays as it is."""
+    reported = _reporter()(key="map.selected", default={"segments": []}, on_segments_change=_ignore)
+    selection_actions(project, selected_segments(reported.segments))
+
+
+def selected_segments(reported: Any) -> list[int]:
+    """Return the ids of segments that the browser reported, each once, in their order."""
+    ids = reported if isinstance(reported, list) else []
+    return list(dict.fromkeys(one for one in ids if isinstance(one, int)))
+
+
+@cache
+def _reporter() -> Any:
+    return st.components.v2.component("bagtag_map_selection", js=_SCRIPT.read_text(encoding="utf-8"))
+
+
+def _ignore() -> None:
+    """Do nothing: Streamlit only needs a callback to learn the names of the component's state."""
 
 
 def selection_actions(project: Project, segment_ids: list[int]) -> None:
     """Draw what the selection is and the buttons for it; its space stays, so that nothing below moves."""
     with st.container(key="map-selection", gap="small"):
         if not segment_ids:
-            st.caption("Draw around points to see them on the wall. With *Pick one*, click a point to see what it is.")
+            st.caption("Click a point to see what it is, or draw around points to see them on the wall.")
         elif len(segment_ids) == 1:
             _one(project, segment_ids[0])
         else:

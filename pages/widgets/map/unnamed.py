@@ -6,36 +6,85 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from miml_core import BACKGROUND
 from miml_core.project import Project
 from pages.widgets.errors import attempt
 from pages.widgets.text import count
 from pages.widgets.wall.selections import keep_selection, open_wall
 
 _MOST = 12
+_DONE = "map.dismissed"
 
 
 def unnamed_clusters(project: Project, clusters: list[NDArray[np.int64]]) -> None:
-    """Draw one button per cluster, the largest first; it opens the wall."""
+    """Draw two buttons per cluster, the largest first: one opens the wall, one labels all of it as background."""
     st.markdown("**Like nothing you have named**")
+    _undo(project)
     if not clusters:
         st.caption(
             "Nothing stands out. A group does if it occurs in many tagged bags, and no tag in most of them; "
             "rare or always accompanied species are missed."
         )
         return
-    st.caption("The tags of their bags do not explain them: something you have not named, or noise.")
-    for number, ids in enumerate(clusters[:_MOST]):
+    st.caption(
+        "The tags of their bags do not explain them. Look at a group on the wall and name it there; if it is noise, "
+        "*Background* labels all of it."
+    )
+    for ids in clusters[:_MOST]:
+        _cluster(project, ids.tolist())
+    if len(clusters) > _MOST:
+        st.caption(f"and {count(len(clusters) - _MOST, 'smaller cluster')}")
+
+
+def _cluster(project: Project, segment_ids: list[int]) -> None:
+    # The keys name the cluster: when one is dismissed, the others move up, and a second click must not meet the next.
+    name = f"{segment_ids[0]}.{len(segment_ids)}"
+    with st.container(key=f"map-unnamed-{name}", horizontal=True, gap="small"):
         st.button(
-            count(len(ids), "segment"),
-            key=f"map.unnamed.{number}",
-            icon=":material/help:",
+            count(len(segment_ids), "segment"),
+            key=f"map.unnamed.{name}",
             help="Shows them on the wall: name them there, or mark them as background.",
             width="stretch",
             on_click=attempt,
-            args=(_show, project, ids.tolist()),
+            args=(_show, project, segment_ids),
         )
-    if len(clusters) > _MOST:
-        st.caption(f"and {count(len(clusters) - _MOST, 'smaller cluster')}")
+        st.button(
+            "Background",
+            key=f"map.dismiss.{name}",
+            help=f"Labels all {count(len(segment_ids), 'segment')} as background: noise, or nothing to name. The next "
+            "model learns from it. Look at them on the wall first; it can be undone here.",
+            on_click=attempt,
+            args=(_dismiss, project, segment_ids),
+        )
+
+
+def _dismiss(project: Project, segment_ids: list[int]) -> None:
+    result = project.edits.label_many({}, dict.fromkeys(segment_ids, BACKGROUND))
+    st.session_state[_DONE] = (str(project.folder), result)
+
+
+def _undo(project: Project) -> None:
+    """Offer to take the last one back."""
+    folder, result = st.session_state.get(_DONE, (None, None))
+    if result is None or folder != str(project.folder):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            f":material/check_circle: {count(len(result.touched), 'segment')} labelled background", width="content"
+        )
+        st.button(
+            "Undo",
+            key="map.dismiss.undo",
+            icon=":material/undo:",
+            type="tertiary",
+            on_click=attempt,
+            args=(_take_back, project, result.history_id),
+        )
+
+
+def _take_back(project: Project, entry: int) -> None:
+    st.session_state.pop(_DONE, None)
+    project.edits.undo_entry(entry)
 
 
 def _show(project: Project, segment_ids: list[int]) -> None:

@@ -1,0 +1,9 @@
+import { shorten } from "/canvas/text.js";
+import { equal, test } from "/tests/check.js";
+
+test("a short name keeps the word by which it differs", () => {
+  equal(shorten("Great Spotted Woodpecker call", 12), "Great… call");
+  equal(shorten("Mediterranean Warbler call", 16), "Mediterran… call");
+  equal(shorten("Mediterranean Warbler", 16), "Mediterranean W…");
+  equal(shorten("Grey Wagtail", 12), "Grey Wagtail");
+});
