@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from miml_core.insights.effort import cells_text
 from miml_core.insights.sun import clock_text
 from miml_core.project import Project
 from pages.widgets.app.session import the_project
@@ -10,7 +11,7 @@ from pages.widgets.guidance import empty_state, hint
 from pages.widgets.insights.checks import show_checks
 from pages.widgets.insights.filters import choose_detections
 from pages.widgets.insights.listing import list_cell
-from pages.widgets.insights.plots import choose_picture_format, choose_plot, draw_plot
+from pages.widgets.insights.plots import choose_picture_format, choose_plot, choose_rates, draw_plot
 from pages.widgets.insights.report import report_button
 from pages.widgets.insights.source import choose_source
 from pages.widgets.insights.sun import choose_sun, sun_text
@@ -43,13 +44,9 @@ def insights(project: Project) -> None:
             )
         return
     choice = choose_detections(project, source)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="insights-plots"):
         plot = choose_plot(source)
-        st.toggle(
-            "Per recorded hour" if source.is_sound else "Per picture",
-            key="insights.per_effort",
-            help="Colours are detections per effort instead of counts.",
-        )
+        choose_rates(plot, source)
         sun = choose_sun(project, source) if plot == "activity" else None
     with row:
         st.space("stretch")
@@ -72,9 +69,7 @@ def insights(project: Project) -> None:
 
 with show_errors():
     project = the_project()
-    hint(
-        project,
-        "insights",
-        "Grey cells were not recorded; dark ones were, and nothing was detected. Click a cell to hear what is in it.",
-    )
+    is_sound = project.kind == "sound"
+    look = "hear" if is_sound else "see"
+    hint(project, "insights", f"{cells_text(is_sound)} Click a cell to {look} what is in it.")
     insights(project)

@@ -52,7 +52,12 @@ def about_data(source: Detections, choice: Choice) -> Facts:
         facts.append(("Pictures analysed", f"{effort.clips.sum():,}"))
     if len(hours):
         days = np.unique(hours.to_numpy() // 24).astype("datetime64[D]")
-        facts.append(("Days with a recording", f"{len(days):,}, from {days[0]} to {days[-1]}"))
+        facts.append(
+            (
+                f"Days with a {'recording' if source.is_sound else 'picture'}",
+                f"{len(days):,}, from {days[0]} to {days[-1]}",
+            )
+        )
     facts.append(("Sites", f"{len(source.sites):,}: {joined_names(sorted(source.sites), 20)}"))
     facts.append(("Classes", f"{len(source.classes):,}"))
     facts.append(("Detections", f"{len(source.table):,} segments, whatever their probability and class"))

@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 MS_PER_HOUR = 3_600_000
 
 
+def cells_text(is_sound: bool) -> str:
+    """Return what the colours of a heat map mean."""
+    if is_sound:
+        return "Grey cells were not recorded; dark ones were, and nothing was detected."
+    return "Grey cells have no picture; dark ones have, and nothing was detected in them."
+
+
 def split_by_hour(
     starts_ms: NDArray[np.int64], seconds: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

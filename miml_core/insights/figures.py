@@ -38,7 +38,6 @@ _MOST_TOGETHER = 40
 _MOST_DAY_TICKS = 10
 """Days that each have a label."""
 _LONGEST_NAME = 34
-_NO_RECORDING = "no recording"
 
 
 def activity_figure(
@@ -79,7 +78,7 @@ def activity_figure(
         for hour in range(HOURS)
     ]  # fmt: skip
     figure = go.Figure()
-    _heat(figure, edges, np.arange(HOURS + 1), values.T, found.recorded.T, text, title)
+    _heat(figure, edges, np.arange(HOURS + 1), values.T, found.recorded.T, text, title, is_sound)
     for name, line, colour in zip(("sunrise", "sunset"), sun or (), (_SUNRISE, _SUNSET)):
         figure.add_trace(
             go.Scatter(
@@ -139,7 +138,8 @@ def site_days_figure(
     ]  # fmt: skip
     figure = go.Figure()
     places = np.arange(len(found.sites))
-    _heat(figure, names, places, values, found.recorded, text, _per(is_sound) if per_effort else "detections")
+    title = _per(is_sound) if per_effort else "detections"
+    _heat(figure, names, places, values, found.recorded, text, title, is_sound)
     heard = np.argwhere(found.counts * clickable)
     _clickable(
         figure,
@@ -172,7 +172,8 @@ def class_sites_figure(
     labels = [f"{_short(site)}<br>{_number(amount[s])} {_unit(is_sound)}" for s, site in enumerate(found.sites)]
     places, columns = np.arange(len(order)), np.arange(len(found.sites))
     figure = go.Figure()
-    _heat(figure, columns, places, values, recorded, text, _per(is_sound) if per_effort else "detections")
+    title = _per(is_sound) if per_effort else "detections"
+    _heat(figure, columns, places, values, recorded, text, title, is_sound)
     heard = np.argwhere(counts * clickable)
     _clickable(
         figure,
@@ -226,7 +227,7 @@ def co_occurrence_figure(found: CoOccurrence, *, is_sound: bool = True) -> go.Fi
     ]
     places = np.arange(len(names))
     figure = go.Figure()
-    _heat(figure, places, places, share, np.ones_like(share, dtype=bool), text, f"share of {noun}")
+    _heat(figure, places, places, share, np.ones_like(share, dtype=bool), text, f"share of {noun}", is_sound)
     labels = [_short(name) for name in names]
     figure.update_yaxes(tickvals=places, ticktext=labels, autorange="reversed")
     figure.update_xaxes(tickvals=places, ticktext=labels, tickangle=-60)
@@ -271,6 +272,7 @@ def _heat(
     recorded: NDArray[np.bool_],
     text: list[list[str]],
     title: str,
+    is_sound: bool,
 ) -> None:
     """Add values, and below them a grey layer for what was not recorded."""
     empty = np.where(recorded, np.nan, 0.0)
@@ -282,7 +284,7 @@ def _heat(
         nothing[recorded] = None
         figure.add_trace(go.Heatmap(z=empty, colorscale=grey, showscale=False, hovertext=nothing, **common))
         marker = {"symbol": "square", "size": 10, "color": _NOT_RECORDED}
-        figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=_NO_RECORDING))
+        figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=_nothing(is_sound)))
     highest = float(np.nanmax(values)) if np.isfinite(values).any() else 1.0
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12}
     figure.update_xaxes(showgrid=False, zeroline=False)
@@ -317,9 +319,17 @@ def _clickable(figure: go.Figure, x: list[Any], y: list[Any], customdata: list[l
 def _cell(place: str, count: int, effort_s: float, clips: int, is_sound: bool) -> str:
     """Return what a cell says: place, count, and the effort."""
     if not (effort_s > 0 or clips > 0):
-        return f"{html.escape(place)}: {_NO_RECORDING}"
-    amount = f"{_number(effort_s / 60)} min recorded" if is_sound else f"{clips:,} pictures"
-    return f"{html.escape(place)}: {count:,} detections, {amount}"
+        return f"{html.escape(place)}: {_nothing(is_sound)}"
+    amount = f"{_number(effort_s / 60)} min recorded" if is_sound else f"{clips:,} {_plural(clips, 'picture')}"
+    return f"{html.escape(place)}: {count:,} {_plural(count, 'detection')}, {amount}"
+
+
+def _plural(n: int, noun: str) -> str:
+    return noun if n == 1 else f"{noun}s"
+
+
+def _nothing(is_sound: bool) -> str:
+    return "no recording" if is_sound else "no picture"
 
 
 def _pair(

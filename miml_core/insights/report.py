@@ -30,6 +30,7 @@ from miml_core.insights.aggregates import (
 )
 from miml_core.insights.checks import CheckedCount, checked_counts, sample_of
 from miml_core.insights.detections import Choice, Detections
+from miml_core.insights.effort import cells_text
 from miml_core.insights.sun import clock_offset, offset_text, recorded_place, sun_times
 from miml_core.insights.tables import (
     Table,
@@ -44,6 +45,7 @@ from miml_core.insights.tables import (
     to_csv,
 )
 from miml_core.media.recording_place import Place
+from miml_core.progress import Progress
 
 if TYPE_CHECKING:
     from miml_core.project import Project
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
 MOST_CLASSES = 6
 """Classes with plots of their own, if no class is chosen."""
 _LARGEST_CSV = 500_000
+_OTHER_PARTS = 8
+"""Texts and plots besides those of single classes, for the progress."""
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c2427; max-width: 1080px; margin: 2rem auto; padding: 0 1rem; }
@@ -76,6 +80,7 @@ def make_report(
     project: Project | None = None,
     place: Place | None = None,
     utc_offset: int | None = None,
+    progress: Progress | None = None,
 ) -> str:
     """Return a report as HTML.
 
@@ -89,12 +94,23 @@ def make_report(
         Where the recorders were, for sunrise and sunset; by default see `recorded_place`.
     utc_offset : int, optional
         Minutes that their clocks were ahead of UTC, if the recordings do not state it.
+    progress : callable, optional
+        Called after each part; an exception that it raises cancels the report, a true value does not: a part of a
+        report is none.
     """
     choice = choice or Choice()
     if place is None:
         place = recorded_place(source, project)
     clock = clock_offset(source) if clock_offset(source) is not None else utc_offset
-    parts = [*_texts(source, choice, project), *_plots(source, choice, place, clock)]
+    parts = list(_texts(source, choice, project))
+    classes = _own_plots(source, choice, class_sites(source, choice)) if source.clocks else []
+    n_parts = 2 * len(classes) + _OTHER_PARTS
+    for step, part in enumerate(_plots(source, choice, classes, place, clock), start=1):
+        parts.append(part)
+        if progress is not None:
+            progress(min(step, n_parts - 1), n_parts, {})
+    if progress is not None:
+        progress(n_parts, n_parts, {})
     title = html.escape(f"Insights: {source.name}")
     return "\n".join(
         [
@@ -136,20 +152,19 @@ def _texts(source: Detections, choice: Choice, project: Project | None) -> Itera
     yield "<h2>Classes</h2>" + _classes(class_sites(source, choice), source.is_sound)
 
 
-def _plots(source: Detections, choice: Choice, place: Place | None, clock: int | None) -> Iterator[str]:
+def _plots(
+    source: Detections, choice: Choice, classes: Sequence[str | None], place: Place | None, clock: int | None
+) -> Iterator[str]:
     from miml_core.insights import figures
 
     sound = source.is_sound
     sites = class_sites(source, choice)
-    yield (
-        "<h2>Plots</h2><p>Grey cells were not recorded; dark ones were, and nothing was detected. Every plot can be "
-        "saved as a picture, its numbers as CSV.</p>"
-    )
+    yield (f"<h2>Plots</h2><p>{cells_text(sound)} Every plot can be saved as a picture, its numbers as CSV.</p>")
     if source.clocks:
         if place is not None and clock is not None:
             where = html.escape(str(place))
             yield f"<p>Sunrise and sunset are those of {where}, by a clock at {offset_text(clock)}.</p>"
-        for name in _own_plots(source, choice, sites):
+        for name in classes:
             yield from _activity(source, replace(choice, class_name=name), place, clock)
         found = site_days(source, choice)
         if len(found.dates):
@@ -244,8 +259,9 @@ def _checks(counts: Sequence[CheckedCount]) -> str:
     return (
         "<p>A stratified random sample of the detections was checked by people. Precision is the share of detections "
         "from the stated probability on that is right; the corrected counts are estimates for the whole archive, with "
-        "95 % intervals (stratified estimator, W. G. Cochran, <i>Sampling Techniques</i>, 1977, chapter 5; Wilson's "
-        "interval).</p>" + _rows(titles, rows)
+        "95 % intervals (stratified estimator, W. G. Cochran, <i>Sampling Techniques</i>, 1977, chapter 5; Jeffreys "
+        "intervals of the strata, combined as by X. Yan and X. G. Su, <i>Statistics in Biopharmaceutical Research</i> "
+        "2, 2010).</p>" + _rows(titles, rows)
     )
 
 

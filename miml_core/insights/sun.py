@@ -88,29 +88,26 @@ def clock_text(source: Detections) -> str:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> clock_text(SimpleNamespace(clocks={120: 60.0}))
+    >>> clock_text(SimpleNamespace(clocks={120: 60.0}, is_sound=True))
     "Dates and hours are those of the recorders' clocks: UTC+2."
     """
+    owners, files = ("recorders", "recording") if source.is_sound else ("cameras", "picture")
     if not source.clocks:
-        return "No recording has a time."
+        return f"No {files} has a time."
+    begin = f"Dates and hours are those of the {owners}' clocks"
     if len(source.clocks) == 1:
         (offset,) = source.clocks
         if offset is None:
-            return (
-                "Dates and hours are those of the recorders' clocks; the recordings do not state whether that is UTC "
-                "or local time."
-            )
-        return f"Dates and hours are those of the recorders' clocks: {offset_text(offset)}."
+            return f"{begin}; the {files}s do not state whether that is UTC or local time."
+        return f"{begin}: {offset_text(offset)}."
     total = sum(source.clocks.values())
     parts = [
         f"{'not stated' if offset is None else offset_text(offset)} ({100 * amount / total:.0f} %)"
         for offset, amount in sorted(source.clocks.items(), key=lambda one: -one[1])
     ]
     return (
-        "Dates and hours are those of the recorders' clocks, which differ: "
-        + ", ".join(parts)
-        + ". Hours of different "
-        "clocks are counted together."
+        f"{begin}, which differ: {', '.join(parts)}. Hours of different clocks are counted together; choose sites "
+        "to see them apart."
     )
 
 

@@ -95,7 +95,11 @@ def test_a_cell_is_heard_plots_are_saved_and_the_report_needs_no_network(page, s
     assert b"<svg" in saved(page, camera).read_bytes()[:200]
 
     report = tmp_path / "report.html"
-    report.write_bytes(saved(page, page.get_by_role("button", name="Report")).read_bytes())
+    page.get_by_role("button", name="Report", exact=False).first.click()
+    page.get_by_role("button", name="Make the report").click()
+    ready = page.get_by_role("button", name="Save the report")
+    ready.wait_for()
+    report.write_bytes(saved(page, ready).read_bytes())
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(report.as_uri())

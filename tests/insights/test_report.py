@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -40,6 +42,30 @@ def test_a_report_of_an_archive_is_self_contained_and_escaped(archive):
     for plot in ("Activity of all classes", "Daily rhythm of wren", "Sites and days", "Accumulation", "Probability"):
         assert f"<h3>{plot}</h3>" in body
     assert len(re.findall("Plotly.newPlot", body)) == body.count('class="plot"') > 10
+
+
+def test_a_report_counts_its_parts_and_is_cancelled_by_an_exception(archive):
+    source, steps = open_source(archive=archive), []
+    make_report(source, progress=lambda step, of, info: steps.append((step, of)))
+    assert [step for step, _ in steps] == sorted(step for step, _ in steps) and len(steps) > 10
+    assert steps[-1][0] == steps[-1][1], "all parts were counted"
+    steps.clear()
+
+    def stop(step, of, info):
+        steps.append(step)
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        make_report(source, progress=stop)
+    assert steps == [1]
+
+
+def test_a_report_of_pictures_speaks_of_pictures(archive):
+    source = replace(open_source(archive=archive), kind="picture")
+    text = make_report(source, Choice(threshold=0.3))
+    body = text[text.index("<body>") :]
+    assert "Grey cells have no picture" in body and "no picture" in body and "cameras' clocks" in html.unescape(body)
+    assert "no recording" not in body and "recorder" not in body and "Days with a picture" in body
 
 
 def test_the_command_writes_a_report_of_an_archive_and_of_a_project(archive, tmp_path, capsys):

@@ -118,6 +118,43 @@ def test_the_archive_that_was_chosen_is_remembered(project, archive, show):
     assert "hours recorded" in texts(show(project, "insights"))
 
 
+def test_a_report_is_made_in_the_background_and_saved(project, archive, show):
+    use(project, archive)
+    app = show(project, "insights")
+    press(app, "Make the report")
+    (maker,) = [one for one in threading.enumerate() if one.name == "make report"] or [threading.current_thread()]
+    if maker is not threading.current_thread():
+        maker.join(60)
+    app.run()
+    (save,) = [one for one in app.get("download_button") if one.proto.label.startswith("Save the report")]
+    assert save.proto.url and not [one for one in app.button if one.label == "Make the report"]
+    (box,) = [one for one in app.selectbox if one.label == "Class"]
+    app = box.set_value(CLASSES[0]).run()
+    assert [one for one in app.button if one.label == "Make the report"], "a report of another choice is not offered"
+
+
+def test_pictures_are_counted_as_pictures(pictures, show, monkeypatch):
+    with pictures.store.write() as connection:
+        connection.execute(text("UPDATE media SET recorded_from = 'camera'"))
+        connection.execute(text("UPDATE bags SET recorded_at = '2024-05-0' || id || 'T10:10:00'"))
+    app = show(pictures, "insights", insights__threshold=0.0)
+    heat, _ = charts(app)
+    assert any(trace.get("name") == "no picture" for trace in heat["data"]) and "2 pictures" in texts(app)
+    assert "the pictures do not state" in texts(app) and "record" not in texts(app).lower()
+    monkeypatch.setattr(plots, "_show", lambda name, *_: ["2024-05-01", 10] if name == "activity" else None)
+    app = show(pictures, "insights", insights__threshold=0.0)
+    (table,) = [one.value for one in app.dataframe]
+    assert list(table.columns) == ["class", "probability", "checked", "picture"] and len(table)
+
+
+def test_counts_per_effort_are_offered_where_they_are_drawn(timed, show):
+    app = show(timed, "insights", insights__per_effort=True)
+    for plot, is_offered in (("probability", False), ("sites", True)):
+        app.session_state["insights.plot"] = plot
+        app.run()
+        assert [one.value for one in app.toggle] == ([True] if is_offered else [])
+
+
 def test_a_cell_of_a_project_opens_on_the_wall(timed, show, monkeypatch):
     monkeypatch.setattr(plots, "_show", lambda name, *_: ["2024-05-01", 4] if name == "activity" else None)
     app = show(timed, "insights", insights__threshold=0.0)

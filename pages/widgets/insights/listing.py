@@ -61,7 +61,7 @@ def _list_of_project(project: Project, title: str, ids: list[int]) -> None:
         probability = dict(one.guesses).get(label) if label is not None else None
         how = "by eye" if one.label is not None and one.checked_by == "eye" else ""
         rows.append((names.get(label, "") if label is not None else "", probability, how, one.bag, one.left))
-    place = _table(rows, ("class", "probability", "checked", "recording", "at_s"))
+    place = _table(*_columns(rows, ("class", "probability", "checked"), project.kind))
     chosen = None if place is None else items[place]
     with st.container(horizontal=True, gap="small"):
         st.button(
@@ -93,25 +93,35 @@ def _list_of_archive(project: Project, source: Detections, archive: Path, ids: l
         (one.class_name, one.probability, "" if one.time is None else str(one.time)[:19], one.site, one.file, one.start)
         for one in items
     ]
-    place = _table(rows, ("class", "probability", "time", "site", "recording", "at_s"))
+    place = _table(*_columns(rows, ("class", "probability", "time", "site"), source.kind))
     if place is None:
         return
     chosen: ListedDetection = items[place]
     try:
         path = find_recording(archive, chosen.file)
     except BagtagError as error:
+        kind = "recording" if source.is_sound else "picture"
         st.warning(plain(str(error)), icon=":material/folder_off:")
-        folder_chooser("Folder of the recordings", key=_FOLDER, project_folder=project.folder)
+        folder_chooser(f"Folder of the {kind}s", key=_FOLDER, project_folder=project.folder)
         st.button(
             "Use this folder",
             key="insights.allow",
             on_click=attempt,
             args=(_allow, project, archive),
-            help="Allows Bagtag on this computer to read the recordings of this archive there.",
+            help=f"Allows Bagtag on this computer to read the {kind}s of this archive there.",
         )
         return
     box = (chosen.start, chosen.end, chosen.low, chosen.high)
     _present(path, source.kind, box, (chosen.clip_start, chosen.clip_end))
+
+
+def _columns(
+    rows: list[tuple[Any, ...]], first: tuple[str, ...], kind: str
+) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
+    """Return rows and their columns, the last ones of which are the file and the second; a picture has no second."""
+    if kind == "sound":
+        return rows, (*first, "recording", "at_s")
+    return [row[:-1] for row in rows], (*first, "picture")
 
 
 def _table(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> int | None:
@@ -124,6 +134,7 @@ def _table(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> int | None:
         "time": config.TextColumn("Time"),
         "site": config.TextColumn("Site"),
         "recording": config.TextColumn("Recording"),
+        "picture": config.TextColumn("Picture"),
         "at_s": config.NumberColumn("At, s", format="%.1f", width="small"),
     }
     event: Any = st.dataframe(
@@ -138,7 +149,7 @@ def _table(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> int | None:
     )
     chosen = [place for place in event["selection"]["rows"] if place < len(rows)]
     if not chosen:
-        st.caption("Select a row to hear or see it." if rows else "There is none.")
+        st.caption(f"Select a row to {'see' if 'picture' in columns else 'hear'} it." if rows else "There is none.")
     return chosen[0] if chosen else None
 
 

@@ -46,12 +46,13 @@ TITLES: dict[Plot, str] = {
     "accumulation": "Accumulation",
     "together": "Together",
     "probability": "Probability",
-    "per_clip": "Per clip",
+    "per_clip": "Counts per clip",
 }
 ListCell = Callable[[Choice], None]
 
 _PICTURE = "insights.picture"
 _TIMED: tuple[Plot, ...] = ("activity", "sites", "accumulation")
+_WITH_RATES: tuple[Plot, ...] = ("activity", "sites", "classes")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Sun:
 
 def choose_plot(source: Detections) -> Plot:
     """Draw the choice of the plot."""
-    titles = {**TITLES, "per_clip": "Per clip" if source.is_sound else "Per picture"}
+    titles = {**TITLES, "per_clip": f"Counts per {'clip' if source.is_sound else 'picture'}"}
     chosen: Plot = st.segmented_control(
         "Plot",
         list(TITLES),
@@ -75,6 +76,18 @@ def choose_plot(source: Detections) -> Plot:
         label_visibility="collapsed",
     )
     return chosen
+
+
+def choose_rates(plot: Plot, source: Detections) -> None:
+    """Draw the choice between counts and counts per effort, for plots that have it."""
+    key = "insights.per_effort"
+    st.session_state[key] = _per_effort()  # Streamlit forgets a widget that is not drawn
+    if plot in _WITH_RATES:
+        st.toggle(
+            "Per recorded hour" if source.is_sound else "Per picture",
+            key=key,
+            help="Colours are detections per effort instead of counts.",
+        )
 
 
 def choose_picture_format() -> None:
@@ -95,7 +108,7 @@ def draw_plot(plot: Plot, source: Detections, choice: Choice, sun: Sun | None, l
     """Draw a plot with the buttons that save it, and below it the list of the cell that was clicked."""
     if plot in _TIMED and not source.clocks:
         empty_state(
-            "No recording has a time",
+            f"No {'recording' if source.is_sound else 'picture'} has a time",
             "Times are read from GUANO, from the notes of AudioMoth and Song Meter, and from names such as "
             "20240501_043000.wav; of pictures from EXIF. Classes, sites and probabilities can be shown without.",
             icon="schedule",
@@ -122,7 +135,7 @@ def _activity(source: Detections, choice: Choice, sun: Sun | None, list_cell: Li
 
     found = activity(source, choice=choice)
     if not len(found.dates):
-        _nothing_recorded()
+        _nothing_recorded(source)
         return
     lines = None if sun is None else sun_times(sun.place, found.dates.astype(object).tolist(), sun.utc_offset)
     figure = activity_figure(found, is_sound=source.is_sound, per_effort=_per_effort(), sun=lines)
@@ -143,7 +156,7 @@ def _site_days(source: Detections, choice: Choice) -> Choice | None:
 
     found = site_days(source, choice)
     if not len(found.dates):
-        _nothing_recorded()
+        _nothing_recorded(source)
         return None
     figure = site_days_figure(found, is_sound=source.is_sound, per_effort=_per_effort())
     summary = _summary(source, int(found.counts.sum()), found.effort_s.sum(), int(found.clips.sum()))
@@ -169,10 +182,11 @@ def _accumulation(source: Detections, choice: Choice) -> Choice | None:
 
     found = accumulation(source, choice)
     if not len(found.dates):
-        _nothing_recorded()
+        _nothing_recorded(source)
         return None
     days = count(len(found.dates), "day")
-    summary = f"{count(int(found.found[-1]), 'class', 'classes')} in {days} with a recording."
+    files = "recording" if source.is_sound else "picture"
+    summary = f"{count(int(found.found[-1]), 'class', 'classes')} in {days} with a {files}."
     figure = accumulation_figure(found, is_sound=source.is_sound)
     _show("accumulation", figure, accumulation_table(found), source, choice, summary)
     return None
@@ -270,5 +284,6 @@ def _summary(source: Detections, n: int, effort_s: float, clips: int) -> str:
     return f"{count(n, 'detection')}, {effort}."
 
 
-def _nothing_recorded() -> None:
-    st.info("Nothing was recorded at these sites and days; choose others.", icon=":material/info:")
+def _nothing_recorded(source: Detections) -> None:
+    nothing = "Nothing was recorded" if source.is_sound else "There is no picture"
+    st.info(f"{nothing} at these sites and days; choose others.", icon=":material/info:")

@@ -22,6 +22,7 @@ _PLACE, _CLOCK = "insights.place", "insights.clock"
 
 def choose_sun(project: Project, source: Detections) -> Sun | None:
     """Draw the fields; return place and clock if both are known."""
+    files = "recordings" if source.is_sound else "pictures"
     place, stated = _place(project, source), clock_offset(source)
     clock = stated if stated is not None else _remembered_clock(project)
     with st.popover("Sunrise and sunset", icon=":material/wb_twilight:", key="insights-sun", type="tertiary"):
@@ -36,16 +37,16 @@ def choose_sun(project: Project, source: Detections) -> Sun | None:
             args=(_take_place, project, source),
         )
         if stated is not None:
-            st.caption(f"The recordings state their clock: {offset_text(stated)}.")
+            st.caption(f"The {files} state their clock: {offset_text(stated)}.")
         else:
             why = "differ in" if len(source.clocks) > 1 else "do not state"
             st.selectbox(
-                "Clock of the recorders",
+                "Clock of the recorders" if source.is_sound else "Clock of the cameras",
                 [None, *_OFFSETS],
                 index=0 if clock is None else 1 + _OFFSETS.index(clock),
                 format_func=lambda offset: "not known" if offset is None else offset_text(offset),
                 key=_CLOCK,
-                help=f"The recordings {why} how far their clocks were ahead of UTC.",
+                help=f"The {files} {why} how far their clocks were ahead of UTC.",
                 on_change=attempt,
                 args=(_take_clock, project),
             )
