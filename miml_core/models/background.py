@@ -19,7 +19,7 @@ R^2: in sets of known truth (HJA, MSRC v2, NIPS4Bplus, Letter-Frost) it was min(
 a class, within .05, for R^2 up to .73. The background is what this leaves of the rest (`background_evidence`).
 
 If the tags support no background, only segments that people labelled so are background at first; a share that follows
-from the number of these labels is then added (`ORedLR._limit_background`).
+from the number of these labels is then added (`ored_lr_background.py`).
 
 Models without fits to held-out bags (`supported_shift`) use pi_c of each class, by the scores of bags with and without
 it, and the rest times R^2.

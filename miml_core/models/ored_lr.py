@@ -34,7 +34,8 @@ Three extensions of the paper's model are off by default: a background class, ta
 segments whose label a person gave; the E-step stays exact (`posterior.py`). If the bags come with a pretrained
 classifier of their classes (`BagSet.pretrained`), its scores s_c(x) are added to the exponents w_c' x of (1): a class
 with few tags is then predicted mostly by the pretrained classifier, and the weights learn what it gets wrong.
-`ored_lr_start.py` and `ored_lr_penalty.py` find the first weights and the penalty.
+`ored_lr_start.py` and `ored_lr_penalty.py` find the first weights and the penalty, `ored_lr_background.py` limits the
+background.
 """
 
 from __future__ import annotations
@@ -48,38 +49,19 @@ from scipy.special import log_softmax
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.impossible_bags import refuse_impossible_bags
-from miml_core.models.background import (
-    LARGEST_SHIFT,
-    BackgroundEvidence,
-    background_shift,
-    lower_background,
-    new_bags_shift,
-)
+from miml_core.models.background import BackgroundEvidence, lower_background
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.feature_maps import FeatureMap, PretrainedScores, pack, unpack
 from miml_core.models.fit_progress import FitProgress, Progress
+from miml_core.models.ored_lr_background import learn_segments
 from miml_core.models.ored_lr_design import design_matrix, fit_maps, group_columns
-from miml_core.models.ored_lr_likelihood import (
-    CandidateLikelihood,
-    MarginalLikelihood,
-    label_log_prior,
-    merge_background,
-    spread_background,
-)
+from miml_core.models.ored_lr_likelihood import label_log_prior, merge_background
 from miml_core.models.ored_lr_penalty import Evidence, Penalty
-from miml_core.models.ored_lr_solvers import SOLVERS, Whitening, maximise_lbfgs
+from miml_core.models.ored_lr_solvers import SOLVERS, Whitening
 from miml_core.models.ored_lr_start import FITTING, PHASES, Start, find_start, informative_bags, report_iteration
-from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
+from miml_core.posterior import bag_posterior, tag_probabilities
 
 Array = NDArray[np.float64]
-
-_LABELS_COUNT, _MOST_COUNTS = 0.1, 30.0
-"""When the segments' classes are learnt again, all labels together count as much as this share of the segments, each
-at least once and at most that many times: ten corrections among thousands of segments would otherwise change nothing.
-Chosen on sets of known truth."""
-
-_ROUNDS_WITHOUT = 5
-"""Rounds of EM without a background, after which the classes are as if they had been learnt without one."""
 
 
 class ORedLR(Model):
@@ -261,9 +243,10 @@ class ORedLR(Model):
         self.background_shift_ = self.new_bags_shift_ = 0.0
         if self.background:
             if start.classes is not None:
-                kinds = self.weights_[:, bags.n_classes :]
-                self.segment_weights_ = np.concatenate([gains * start.classes, kinds], axis=1)
-            self._limit_background(likelihood, gains, bags)
+                weights = np.concatenate([start.classes, weights[:, bags.n_classes :]], axis=1)
+            learnt = learn_segments(likelihood, weights, self._background_evidence(start))
+            self.segment_weights_ = gains * learnt.weights
+            self.background_shift_, self.new_bags_shift_ = learnt.shift, learnt.new_bags_shift
         return self
 
     def _fit_maps(self, bags: BagSet, seed: int) -> list[FeatureMap]:
@@ -291,50 +274,9 @@ class ORedLR(Model):
         kinds = self.background_kinds if self.background else 0
         return find_start(evidence, alpha=alpha, background_kinds=kinds, seed=seed, fit_progress=fit_progress)
 
-    def _limit_background(self, likelihood: MarginalLikelihood, gains: Array, bags: BagSet) -> None:
-        """Limit the background to its share, and learn the classes of the segments it gives up.
-
-        If the tags give no evidence of a background, what was learnt of it is dropped first: only segments that people
-        labelled so are background, and the classes are learnt from all others.
-        """
-        evidence = BackgroundEvidence(**self.background_evidence_)
-        if self.most_background != "auto":
-            evidence = BackgroundEvidence(float(self.most_background))
-
-        def shift() -> float:
-            log_prior = self._log_prior(self.segment_weights_, bags.X)
-            return background_shift(log_prior, bags, leak=self.leak, most=evidence.share, limit=evidence.limit)
-
-        for _ in range(0 if evidence.found else _ROUNDS_WITHOUT):
-            self.segment_weights_ = self._relearn_segments(LARGEST_SHIFT, likelihood, gains)
-        self.background_shift_ = shift()
-        if self.background_shift_ > 0 or (bags.labels != UNKNOWN).any():
-            self.segment_weights_ = self._relearn_segments(self.background_shift_, likelihood, gains)
-            self.background_shift_ = shift()
-        log_prior = self._log_prior(self.segment_weights_, bags.X)
-        self.new_bags_shift_ = new_bags_shift(log_prior, bags, most=evidence.share, limit=evidence.limit)
-
-    def _relearn_segments(self, shift: float, likelihood: MarginalLikelihood, gains: Array) -> Array:
-        """Return the weights after one round of EM (eqs. 11, 22) with the background's log odds lowered by `shift`.
-
-        Before, the classes were learnt only from the few segments that the background had left to them.
-        """
-        weights = self.segment_weights_ / gains
-        bags = likelihood.bags
-        log_prior = likelihood.log_prior(weights)
-        log_prior[:, bags.n_classes :] -= shift
-        merged = merge_background(log_prior, bags.n_classes)
-        posterior = training_posterior(merged, bags, leak=self.leak).probabilities
-        surrogate = CandidateLikelihood(
-            likelihood.Z,
-            bags,
-            spread_background(posterior, log_prior, merged),
-            alpha=self.alpha_,
-            scores=likelihood.scores,
-            counts=_label_counts(bags),
-        )
-        scale = Whitening(surrogate, weights).scale(self.alpha_)
-        return gains * maximise_lbfgs(surrogate, weights, scale, max_iter=100, tol=1e-4, report=lambda value: False)
+    def _background_evidence(self, start: Start) -> BackgroundEvidence:
+        """Return the evidence of the tags, or the share that was given."""
+        return start.background if self.most_background == "auto" else BackgroundEvidence(float(self.most_background))
 
     # warm start
 
@@ -430,13 +372,6 @@ class ORedLR(Model):
         else:  # a file of version 0.1
             self.pretrained_, self.gains_, self.trusts_pretrained_ = [], [1.0], False
             self.groups_ = [["features", self.n_features_]]
-
-
-def _label_counts(bags: BagSet) -> Array:
-    """Return (N,) how often each segment counts when the classes are learnt again: more than once if it has a label."""
-    labelled = bags.labels != UNKNOWN
-    counts = np.clip(_LABELS_COUNT * bags.n_segments / max(1, labelled.sum()), 1.0, _MOST_COUNTS)
-    return np.where(labelled, counts, 1.0)
 
 
 def _with_background_evidence(state: dict[str, Any]) -> dict[str, Any]:
