@@ -40,7 +40,8 @@ with show_errors():
         hint(
             project,
             "review",
-            f"Press **Enter** to accept a prediction and go on in the list, **1 – 9** to correct it, "
+            f"Press **Enter** to accept a prediction and go on in the list, **1 – 9** to correct it "
+            f"(**Shift+1 – 6**: one of its guesses), "
             f"{'**Space** to hear it, ' if project.kind == 'sound' else ''}**N** to leave it open. "
             "After a few corrections press *Retrain* and continue.",
         )

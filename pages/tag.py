@@ -14,7 +14,7 @@ from pages.widgets.tag_queue import choose_bags
 @show_errors()
 def tag_editor(project: Project, queue: dict[str, str | int], autoplay: bool) -> None:
     """Show the canvas; a message from it runs only this."""
-    canvas(project, mode="tag", queue=queue, autoplay=autoplay, height=300, around=430, key="tag.canvas")
+    canvas(project, mode="tag", queue=queue, autoplay=autoplay, height=300, around=370, key="tag.canvas")
 
 
 with show_errors():

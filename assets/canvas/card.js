@@ -1,6 +1,6 @@
 /** The card beside the pointer: the label of a segment, and the probabilities of its likeliest classes. */
 import { labelColour } from "./colours.js";
-import { element, replaceWhenNew } from "./dom.js";
+import { element, nameOfClass, replaceWhenNew } from "./dom.js";
 import { BACKGROUND, isChecked, isUnsure, standingOf } from "./segment_labels.js";
 
 const MOST_GUESSES = 4;
@@ -44,12 +44,15 @@ export class Card {
   }
 }
 
-/** A class with its probability as a bar in its colour, and its key; without a probability (null), its name alone. */
-export function probabilityRow(label, probability, bag) {
+/**
+ * A class with its probability as a bar in its colour, and its key, or `otherKey` if it has none; without a probability
+ * (null), its name alone.
+ */
+export function probabilityRow(label, probability, bag, otherKey = "") {
   const colour = labelColour(label, bag.classes);
   const swatch = element("span", { class: "swatch", style: { background: colour } });
   const name = nameOf(label, bag);
-  const row = element("div", { class: "guess" }, swatch, element("span", { class: "name", title: name }, name));
+  const row = element("div", { class: "guess" }, swatch, nameOfClass(name, { title: name }));
   if (probability === null) {
     row.classList.add("given");
     return row;
@@ -57,7 +60,7 @@ export function probabilityRow(label, probability, bag) {
   const bar = element("span", { class: "bar" });
   bar.style.setProperty("--share", `${Math.round(100 * probability)}%`);
   bar.style.setProperty("--colour", colour);
-  row.append(bar, element("span", { class: "percent" }, percent(probability)), keyCap(keyOf(label, bag)));
+  row.append(bar, element("span", { class: "percent" }, percent(probability)), keyCap(keyOf(label, bag) || otherKey));
   return row;
 }
 

@@ -1,6 +1,6 @@
 /** The type-to-find box over the canvas: a few letters, then Enter. Closes by Tab, by Backspace when empty, by a click. */
 import { labelColour } from "./colours.js";
-import { element } from "./dom.js";
+import { element, nameOfClass } from "./dom.js";
 
 const MOST_SHOWN = 8;
 
@@ -65,7 +65,7 @@ export class ClassSearch {
     if (row.create) return element("li", properties, element("span", { class: "key" }, "+"), `add “${row.create}”`);
     const swatch = element("span", { class: "swatch", style: { background: labelColour(row.id, new Map([[row.id, row]])) } });
     const key = row.keys[0] ? [element("kbd", {}, row.keys[0].toUpperCase())] : [];
-    return element("li", properties, swatch, element("span", { class: "name" }, row.name), ...key);
+    return element("li", properties, swatch, nameOfClass(row.name), ...key);
   }
 
   #key(event) {

@@ -38,6 +38,15 @@ export class Commands {
     this.label(BACKGROUND);
   }
 
+  /** Label the selected segment with one of its guesses, by its place among them; whether there is such a guess. */
+  labelByGuess(place) {
+    const { segments } = this.editor.selection;
+    const guess = segments.length === 1 ? segments[0].guesses[place] : undefined;
+    if (!guess || !this.mayEdit) return false;
+    this.label(guess[0]);
+    return true;
+  }
+
   /** Accept the predictions of the selected segments and go on: in the list, or (`inBag`) to the next unchecked of the bag. */
   accept({ inBag = false } = {}) {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");

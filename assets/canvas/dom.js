@@ -12,6 +12,16 @@ export function element(tag, properties = {}, ...children) {
   return node;
 }
 
+const LONG_NAME = 18; // letters
+const SHORT_WORD = 6;
+
+/** A class's name; where there is too little space for a long one, its last word stays: "Great Spott… call". */
+export function nameOfClass(name, properties = {}) {
+  const [, start, last] = /^(.*\S\s+)(\S+)$/su.exec(name) ?? [];
+  if (!last || [...last].length > SHORT_WORD || [...name].length < LONG_NAME) return element("span", { class: "name", ...properties }, name);
+  return element("span", { class: "name long", ...properties }, element("span", {}, start), element("span", {}, last));
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** A 16 x 16 line icon from its path data. */

@@ -1,5 +1,5 @@
 /** Which canvas of a page a key press goes to, and what it does there. */
-import { classForKey, isMeantForOthers, rowFor } from "./keys.js";
+import { classForKey, guessForKey, isMeantForOthers, rowFor } from "./keys.js";
 
 const editors = []; // the canvases on the page, the one used last at the end
 const MAY_PASS = ["PageDown", "PageUp", "Home", "End"]; // these scroll the page where they move nothing here
@@ -59,6 +59,8 @@ export class Keyboard {
       editor.commands.toggleSuggestion(suggested);
       return true;
     }
+    const guess = editor.mode === "tag" ? null : guessForKey(event);
+    if (guess !== null) return editor.commands.labelByGuess(guess);
     const chosen = classForKey(event, [...editor.bag.classes.values()]);
     if (!chosen || !editor.commands.mayEdit) return false;
     if (editor.mode === "tag") editor.commands.toggleTag(chosen.id);

@@ -8,6 +8,7 @@ export const KEYS = [
   { group: "Segments", keys: ["ArrowRight", "ArrowDown"], shown: "→ ↓ Tab", description: "next segment", modes: ALL, run: (b) => b.selection.step(1) },
   { group: "Segments", keys: ["ArrowLeft", "ArrowUp"], shown: "← ↑ Shift+Tab", description: "previous segment", modes: ALL, run: (b) => b.selection.step(-1) },
   { group: "Labels", keys: [], shown: "1 – 9", description: "label with a class: the bag's tags and likely ones (or its own key)", modes: EDITING },
+  { group: "Labels", keys: [], shown: "Shift+1 – 6", description: "label with a guess of the selected segment: the first, the second …", modes: EDITING },
   { group: "Labels", keys: ["0"], shown: "0", description: "background: none of the classes", modes: EDITING, run: (b) => b.commands.labelBackground() },
   { group: "Labels", keys: ["/"], shown: "/", description: "find a class by typing", modes: EDITING, run: (b) => b.commands.find() },
   { group: "Labels", keys: ["Backspace"], shown: "Backspace", description: "take the label back", modes: EDITING, run: (b) => b.commands.label(null) },
@@ -106,4 +107,19 @@ export function classForKey(event, classes) {
   if (event.altKey || event.ctrlKey || event.metaKey || event.key.length !== 1) return null;
   const key = event.key.toLowerCase();
   return classes.find((c) => c.keys.includes(key)) ?? null;
+}
+
+/**
+ * The place of the guess that Shift and a number stand for, or null. The key is known by its place on the keyboard,
+ * because Shift makes another sign of it; where Shift makes the number itself (French keyboards), it is a number.
+ */
+export function guessForKey(event) {
+  if (!event.shiftKey || event.altKey || event.ctrlKey || event.metaKey || /^[0-9]$/.test(event.key)) return null;
+  const [, digit] = /^Digit([1-9])$/.exec(event.code) ?? [];
+  return digit ? Number(digit) - 1 : null;
+}
+
+/** How the key of a guess is written, by its place. */
+export function guessKey(place) {
+  return `⇧${place + 1}`;
 }

@@ -1,7 +1,7 @@
 /** The classes under the canvas: a click labels the selected segments, or tags the bag. */
 import { percent } from "./card.js";
 import { QUIET } from "./colours.js";
-import { element, replaceWhenNew } from "./dom.js";
+import { element, nameOfClass, replaceWhenNew } from "./dom.js";
 import { BACKGROUND, countLabels, shownLabel } from "./segment_labels.js";
 
 const MOST_OTHERS = 12;
@@ -64,7 +64,7 @@ export class Legend {
     chip.classList.toggle("suggested", row.suggested !== null && row.suggested >= 0.2);
     chip.classList.toggle("chosen", row.chosen && !tagging);
     if (tagging) chip.setAttribute("aria-pressed", String(row.tag === 1));
-    chip.append(element("span", { class: "swatch", style: { background: row.colour } }), element("span", { class: "name" }, row.name));
+    chip.append(element("span", { class: "swatch", style: { background: row.colour } }), nameOfClass(row.name));
     if (row.suggested !== null && row.suggested >= 0.2) chip.append(element("span", { class: "percent" }, percent(row.suggested)));
     else if (!tagging && row.count) chip.append(element("span", { class: "percent" }, String(row.count)));
     if (row.key) chip.append(element("kbd", {}, row.key.toUpperCase()));

@@ -6,7 +6,9 @@
  * Up to nine classes have the numbers of their places. Of more classes, those of the bag's tags come first, then the
  * likeliest of each segment that is selected. These would use up all numbers of a bag without tags after some segments,
  * so that there the first six go to the classes that the model sees most of in the bag, as soon as it is opened. A
- * number is never taken back: who presses it by habit must get the same class. The best guess needs none (Enter); in tag mode the suggestions, the bag's tags, recent and frequent classes.
+ * number is never taken back: who presses it by habit must get the same class. What is left without one has the key of its
+ * place among the guesses of the segment (`keys.js: guessForKey`). In tag mode the suggestions come first, then the bag's tags,
+ * recent and frequent classes.
  */
 const DIGITS = "123456789".split("");
 const ALWAYS = 2; // best guesses of a segment that get a number however improbable they are

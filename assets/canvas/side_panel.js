@@ -2,6 +2,7 @@
 import { checkedText, conflictText, keysOf, nameOf, percent, probabilityRow, tagConflictText } from "./card.js";
 import { selectionText } from "./commands.js";
 import { element, replaceWhenNew } from "./dom.js";
+import { guessKey } from "./keys.js";
 import { isChecked, isUnsure } from "./segment_labels.js";
 import { grouped } from "./text.js";
 
@@ -117,7 +118,7 @@ function segmentContent(segment, bag, reasons) {
   return [
     head,
     ...conflict,
-    ...segment.guesses.map(([label, p]) => probabilityRow(label, p, bag)),
+    ...segment.guesses.map(([label, p], place) => probabilityRow(label, p, bag, guessKey(place))),
     ...reasons.map((one) => note(reasonText(one, bag), "reason")),
     ...(segment.contradicts ? [note(`Without the tags the model would predict ${nameOf(segment.free, bag)}.`, "warning")] : []),
   ];

@@ -1,6 +1,6 @@
 /** The suggested tags of a sound, beside it in tag mode: a click or a number tags the bag. Its size never changes. */
 import { percent } from "./card.js";
-import { element, replaceWhenNew } from "./dom.js";
+import { element, nameOfClass, replaceWhenNew } from "./dom.js";
 
 export class SuggestionPanel {
   constructor(disposables, editor) {
@@ -39,7 +39,7 @@ function suggestionRow(one) {
   if (!tagged && one.id !== null) mark.append(element("span", { class: "swatch", style: { background: one.colour } }));
   const bar = element("span", { class: "bar", "aria-hidden": "true" });
   bar.style.setProperty("--share", `${Math.round(100 * one.probability)}%`);
-  const names = element("span", { class: "names" }, element("span", { class: "name" }, one.name), element("span", { class: "source" }, one.source));
+  const names = element("span", { class: "names" }, nameOfClass(one.name), element("span", { class: "source" }, one.source));
   const key = element("kbd", {}, one.digit);
   key.classList.toggle("none", one.digit === "");
   row.append(key, mark, names, bar, element("span", { class: "percent" }, percent(one.probability)));

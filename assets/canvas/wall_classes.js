@@ -1,6 +1,6 @@
 /** The choice of the class whose segments the wall shows: a list with counts, to filter by typing. */
 import { rank, fold } from "./class_search.js";
-import { element } from "./dom.js";
+import { element, nameOfClass } from "./dom.js";
 import { BACKGROUND } from "./segment_labels.js";
 import { QUIET } from "./colours.js";
 import { grouped } from "./text.js";
@@ -70,7 +70,7 @@ export class WallClasses {
     const rows = this.#shown.map((row, place) => {
       const counts = Object.entries(COUNTED).map(([list, words]) => (row.counts[list] || list === "open" ? `${grouped(row.counts[list])} ${words}` : ""));
       const swatch = element("span", { class: "swatch", style: { background: row.colour } });
-      const name = element("span", { class: "name", title: row.scientific_name ?? "" }, row.name);
+      const name = nameOfClass(row.name, { title: row.scientific_name ?? "" });
       const text = element("span", { class: "counts" }, counts.filter(Boolean).join(" · "));
       const properties = { role: "option", "aria-selected": String(place === this.#chosen), "data-row": String(place) };
       return element("li", properties, swatch, name, text);

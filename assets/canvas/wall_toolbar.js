@@ -1,6 +1,6 @@
 /** Above the wall: which class, which order, which segments, how far one is; below it: the classes to give. */
 import { QUIET } from "./colours.js";
-import { element, icon, replaceWhenNew } from "./dom.js";
+import { element, icon, nameOfClass, replaceWhenNew } from "./dom.js";
 import { BACKGROUND } from "./segment_labels.js";
 import { ICONS } from "./icons.js";
 import { grouped } from "./text.js";
@@ -136,7 +136,7 @@ export class WallChips {
 
 function chip([id, name, colour, key]) {
   const swatch = element("span", { class: "swatch", style: { background: colour } });
-  const parts = [swatch, element("span", { class: "name" }, name), element("kbd", {}, key.toUpperCase())];
+  const parts = [swatch, nameOfClass(name), element("kbd", {}, key.toUpperCase())];
   return element("button", { type: "button", class: "chip", "data-class": String(id), title: `Label the marked segments ${name}` }, ...parts);
 }
 

@@ -111,7 +111,8 @@ def test_numbers_follow_what_is_likely_and_a_doubtful_guess_is_no_label(page, se
     assert {guesses[0][0], guesses[1][0]} - {-2} <= {class_id for _, class_id in keys}
     page.locator(".bagtag .chip.unsure", has_text=re.compile(r"\? not sure\s*\d+")).wait_for()
     unsure = next(
-        int(one) for one, found in editor.state["guesses"].items()
+        int(one)
+        for one, found in editor.state["guesses"].items()
         if found[0][1] < 0.5 and editor.state["labels"][one] is None
     )
     editor.ask(f"b => b.selection.select([{unsure}])")
@@ -147,6 +148,29 @@ def test_the_place_in_the_list_survives_another_page_and_a_reload(page, server):
     page.get_by_role("button", name="New list").click()
     editor.wait("s.index === 0 && s.total === 6")
     assert editor.ask("b => b.queue.items") == [item for item in items if item != items[3]]
+
+
+@pytest.mark.parametrize("width", [800, 1280])
+def test_every_guess_of_the_selected_segment_has_a_key_in_sight(page, server, projects, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    editor = Editor.open(page, server.url, bag=1, **{"in": "many"})
+    editor.press("ArrowRight")
+    editor.wait("s.selected.length === 1")
+    keys = page.locator(".bagtag .side .guess kbd")
+    keys.first.wait_for()
+    shown = keys.all_inner_texts()
+    assert all(shown), "without a number of its own, a class has that of its place among the guesses"
+    place = next(place for place, key in enumerate(shown) if key.startswith("⇧"))
+    assert shown[place] == f"⇧{place + 1}"
+    bottom = page.locator(".bagtag .segment-panel").bounding_box()
+    stage = page.locator(".bagtag .layers").bounding_box()
+    assert bottom["y"] + bottom["height"] < 800 and stage["height"] > 200
+    (segment,) = editor.state["selected"]
+    label, _ = editor.state["guesses"][str(segment)][place]
+    editor.press(f"Shift+Digit{place + 1}")
+    editor.saved()
+    with Project.open(projects / "many" / "project") as project:
+        assert project.segments.get(segment).label == label
 
 
 def test_the_panel_shows_the_segment_its_label_and_who_gave_it(page, server, projects):

@@ -1,4 +1,4 @@
-import { classForKey, keysFor, rowFor } from "/canvas/keys.js";
+import { classForKey, guessForKey, keysFor, rowFor } from "/canvas/keys.js";
 import { equal, test } from "/tests/check.js";
 
 const key = (name, more = {}) => ({ key: name, altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, ...more });
@@ -29,4 +29,13 @@ test("no two rows of a mode want the same key", () => {
 
 test("keys for sound do nothing on a picture", () => {
   equal(rowFor(key(" "), "review", "picture"), null);
+});
+
+test("Shift and a number stand for a guess, on keyboards where Shift does not make the number itself", () => {
+  equal(guessForKey(key("@", { shiftKey: true, code: "Digit2" })), 1);
+  equal(guessForKey(key('"', { shiftKey: true, code: "Digit2" })), 1);
+  equal(guessForKey(key("2", { shiftKey: true, code: "Digit2" })), null);
+  equal(guessForKey(key("2", { code: "Digit2" })), null);
+  equal(guessForKey(key("@", { shiftKey: true, ctrlKey: true, code: "Digit2" })), null);
+  equal(guessForKey(key("?", { shiftKey: true, code: "Slash" })), null);
 });
