@@ -147,6 +147,17 @@ class Instances:
         One row of features per region.
     names : list of d str
         Names of the features.
+
+    Examples
+    --------
+    >>> from miml_core.media.spectrogram import spectrogram_grid
+    >>> settings = InstanceSettings.for_rate(44100)
+    >>> grid = spectrogram_grid(44100, 44100, settings.spectrogram)
+    >>> names = feature_names(settings, "sound")
+    >>> call = Region(100, 20, np.ones((10, 30), dtype=bool))
+    >>> instances = Instances(grid, [call], np.zeros((1, len(names))), names)
+    >>> [round(float(instances.grid.x_at(column)), 2) for column in (call.box[1], call.box[3])]  # seconds
+    [0.12, 0.29]
     """
 
     grid: Grid
@@ -194,7 +205,17 @@ def sound_instances(
 def find_segments(
     spectrogram: Spectrogram, settings: InstanceSettings, segmenter: LearnedSegmenter | None = None
 ) -> list[Region]:
-    """Return the segments of a spectrogram, by a learned segmenter if one is given or the settings have one."""
+    """Return the segments of a spectrogram, by a learned segmenter if one is given or the settings have one.
+
+    Examples
+    --------
+    >>> samples = 0.001 * np.random.default_rng(0).standard_normal(44100).astype(np.float32)
+    >>> samples[8820:17640] += 0.1 * np.hanning(8820) * np.sin(2 * np.pi * 4000 * np.arange(8820) / 44100)
+    >>> from miml_core.media.spectrogram import make_spectrogram
+    >>> settings = InstanceSettings.for_rate(44100)
+    >>> len(find_segments(make_spectrogram(samples, 44100, settings.spectrogram), settings))
+    1
+    """
     if segmenter is not None:
         return segmenter.find(spectrogram, settings.segments)
     if settings.learned_segmenter is None:
@@ -232,6 +253,15 @@ def describe_regions(
     settings : InstanceSettings
     caches : callable, optional
         See `sound_instances`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     segment_ids, regions, grids = zip(*project.segments.regions(1))
+    ...     X = describe_regions(project.media.path(1), 0.0, 1.0, grids[0], regions, project.settings)
+    >>> segment_ids, X.shape
+    ((1, 2), (2, 61))
     """
     sound = SoundWindow.of(path, start, end, settings.spectrogram, settings.channel)
     if sound.grid != grid:
@@ -270,7 +300,21 @@ def picture_instances(path: str | Path, settings: InstanceSettings) -> Instances
 def describe_picture_regions(
     path: str | Path, grid: Grid, regions: Sequence[Region], settings: InstanceSettings
 ) -> NDArray[np.float64]:
-    """Return the (n, d) features of given regions of a picture; `grid` is that of the regions."""
+    """Return the (n, d) features of given regions of a picture; `grid` is that of the regions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> half = Region(0, 40, np.ones((60, 40), dtype=bool))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Image.new("RGB", (80, 60), "green").save(f"{folder}/meadow.png")
+    ...     X = describe_picture_regions(
+    ...         f"{folder}/meadow.png", Grid(80, 60, 0.0, 80.0, 0.0, 60.0), [half], InstanceSettings()
+    ...     )
+    >>> X.shape == (1, len(feature_names(InstanceSettings(), "picture")))
+    True
+    """
     picture = open_image(path, max_side=settings.picture_segments.working_side)
     if picture.grid != grid:
         regions = [_resampled(region, grid, picture.grid) for region in regions]
@@ -305,7 +349,13 @@ def _part_in(block: SoundBlock, region: Region) -> Region:
 
 
 def feature_names(settings: InstanceSettings, kind: str) -> list[str]:
-    """Return the names of the columns of features; raises `BagtagError` if the embedding is not installed."""
+    """Return the names of the columns of features; raises `BagtagError` if the embedding is not installed.
+
+    Examples
+    --------
+    >>> len(feature_names(InstanceSettings(feature_set="paper"), "sound"))
+    38
+    """
     if kind == "sound":
         return _sound_names(settings)
     names = picture_feature_names(settings.feature_set)

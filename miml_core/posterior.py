@@ -214,6 +214,13 @@ def training_posterior(log_prior: ArrayLike, bags: BagSet, *, leak: float) -> Po
 
     One bag with 20 tags costs as much as a hundred thousand bags with three. Bags are exact up to 8 tags, and up to
     `MAX_EXACT` as long as all bags together take about half a second.
+
+    Examples
+    --------
+    >>> bags = BagSet([[0.0], [1.0]], [0, 2], [[1, 1]], ["wren", "robin"])
+    >>> training_posterior(np.log([[0.9, 0.1], [0.8, 0.2]]), bags, leak=0.0).probabilities.round(2)
+    array([[0.69, 0.31],
+           [0.31, 0.69]])
     """
     n_required = (bags.tags > 0).sum(axis=1)
     most = MAX_EXACT

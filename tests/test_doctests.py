@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,38 @@ MODULES = [
 def test_examples_in_docstrings(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0 and result.failed == 0
+
+
+def public_api() -> list[str]:
+    """Return the modules of the API reference, as the Makefile lists them."""
+    text = (CORE.parent / "Makefile").read_text().replace("\\\n", " ")
+    lists = {name: value.split() for name, value in re.findall(r"^([A-Z]+) := (.*)$", text, re.MULTILINE)}
+    found = []
+    for word in lists["API"]:
+        each = re.fullmatch(r"\$\((\w+):%=(.*)%\)", word)
+        found += [word] if each is None else [each[2] + name for name in lists[each[1]]]
+    return found
+
+
+WITHOUT_EXAMPLES = (
+    "miml_core.archive",
+    "miml_core.evaluation",
+    "miml_core.exchange",
+    "miml_core.insights",
+    "miml_core.models",
+)
+"""Packages of which not every class and function has an example yet."""
+
+
+@pytest.mark.parametrize("name", [name for name in public_api() if not name.startswith(WITHOUT_EXAMPLES)])
+def test_every_public_class_and_function_has_an_example(name: str) -> None:
+    found = [
+        (each, what)
+        for each, what in vars(importlib.import_module(name)).items()
+        if not each.startswith("_") and getattr(what, "__module__", None) == name and each != "warm"
+    ]
+    public = {each: what.__doc__ or "" for each, what in found if inspect.isclass(what) or inspect.isfunction(what)}
+    assert [each for each, text in public.items() if ">>>" not in text] == []
 
 
 def worked_example(title: str) -> list[str]:

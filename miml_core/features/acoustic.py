@@ -78,7 +78,16 @@ def sound_features(
 
 
 def noise_reduced(spectrogram: Spectrogram) -> NDArray[np.float32]:
-    """Return levels above each band's background, from 0 (background or less) to 1 (`LOUDEST_DB` or more)."""
+    """Return levels above each band's background, from 0 (background or less) to 1 (`LOUDEST_DB` or more).
+
+    Examples
+    --------
+    >>> from miml_core.media.grid import Grid
+    >>> values = np.full((1, 9), -60, dtype=np.float32)
+    >>> values[0, 4] += LOUDEST_DB
+    >>> noise_reduced(Spectrogram(values, Grid(9, 1, 0.0, 1.0, 8000.0, 0.0), 16000)).round(2)
+    array([[0., 0., 0., 0., 1., 0., 0., 0., 0.]], dtype=float32)
+    """
     contrast = spectrogram.values - background_levels(spectrogram.values)
     contrast *= np.float32(1 / LOUDEST_DB)
     return np.clip(contrast, 0, 1, out=contrast)
@@ -92,6 +101,14 @@ def paper_features(reduced: NDArray[np.float32], regions: Sequence[Region]) -> N
     in pairs); mean and deviation of the intensity in the mask (13-14); lowest and highest frequency, bandwidth,
     duration, area and perimeter in pixels, perimeter^2 / area, area / box (15-22); histogram of gradient directions
     over 360 degrees, weighted by the strength of the gradients (23-38).
+
+    Examples
+    --------
+    >>> reduced = np.zeros((40, 60), dtype=np.float32)
+    >>> reduced[10:20, 5:25] = 0.5
+    >>> X = paper_features(reduced, [Region(10, 5, np.ones((10, 20), dtype=bool))])
+    >>> X.shape, float(X[0, 18])  # 19: the area in pixels
+    ((1, 38), 200.0)
     """
     from miml_core.features.acoustic_kernels import describe
 

@@ -33,7 +33,21 @@ _KINDS = {"sound": "sound", "picture": "pictures"}
 
 
 class ArrayCache(Protocol):
-    """Where an embedding may keep one array that it computed from the samples of a clip, whatever its segments."""
+    """Where an embedding may keep one array that it computed from the samples of a clip, whatever its segments.
+
+    Examples
+    --------
+    >>> class InMemory:
+    ...     kept = None
+    ...     def read(self, shape):
+    ...         return None if self.kept is None or self.kept.shape != shape else self.kept
+    ...     def write(self, values):
+    ...         self.kept = values
+    >>> cache: ArrayCache = InMemory()
+    >>> cache.write(np.zeros((8, 3), dtype=np.float16))
+    >>> cache.read((8, 3)).shape, cache.read((8, 4))
+    ((8, 3), None)
+    """
 
     def read(self, shape: tuple[int, int]) -> NDArray[np.float16] | None:
         """Return the array that was kept; None if there is none of this shape."""
@@ -57,6 +71,16 @@ class SoundClip:
         The segments, on the spectrogram's grid.
     cache : ArrayCache, optional
         For what takes long and does not depend on the segments.
+
+    Examples
+    --------
+    >>> from miml_core.media.grid import Grid
+    >>> grid = Grid(100, 80, 5.0, 15.0, 8000.0, 0.0)
+    >>> spectrogram = Spectrogram(np.zeros((80, 100), dtype=np.float32), grid, 16000)
+    >>> call = Region(10, 20, np.ones((5, 30), dtype=bool))
+    >>> clip = SoundClip(np.zeros(160_000, dtype=np.float32), 16000, spectrogram, [call])
+    >>> clip.boxes.tolist()  # from the first sample of the clip, which starts at 5 s
+    [[2.0, 6500.0, 5.0, 7000.0]]
     """
 
     samples: NDArray[np.float32]
@@ -75,7 +99,14 @@ class SoundClip:
 
 @dataclass(frozen=True, eq=False)
 class PictureClip:
-    """One picture, as an embedding sees it: (height, width, 3) pixels at the working size, and its segments."""
+    """One picture, as an embedding sees it: (height, width, 3) pixels at the working size, and its segments.
+
+    Examples
+    --------
+    >>> clip = PictureClip(np.zeros((60, 80, 3), dtype=np.uint8), [Region(0, 40, np.ones((60, 40), dtype=bool))])
+    >>> clip.pixels.shape, clip.regions[0].box
+    ((60, 80, 3), (0, 40, 60, 80))
+    """
 
     pixels: NDArray[np.uint8]
     regions: Sequence[Region]
@@ -127,7 +158,14 @@ _registered: dict[str, Embedding] = {}
 
 
 def register_embedding(embedding: Embedding) -> None:
-    """Register an embedding in this process, in place of one of the same name; `Embedding` has an example."""
+    """Register an embedding in this process, in place of one of the same name; `Embedding` has an example.
+
+    Examples
+    --------
+    >>> register_embedding(Embedding("ones", "sound", ("one",), lambda clip: np.ones((len(clip.regions), 1))))
+    >>> find_embedding("ones", "sound").names
+    ('one',)
+    """
     if embedding.kind not in ("sound", "picture") or not embedding.names:
         raise BagtagError(
             f"The embedding {embedding.name!r} needs the kind 'sound' or 'picture' and names of its columns."
@@ -142,6 +180,13 @@ def find_embedding(name: str, kind: str) -> Embedding:
     ------
     BagtagError
         There is none of that name, it is of another kind of media, or it is BirdNET, which is not installed.
+
+    Examples
+    --------
+    >>> find_embedding("no-such-name", "sound")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    miml_core.errors.BagtagError: There is no embedding 'no-such-name'; ...
     """
     if name not in _registered and name == BIRDNET:
         _register_birdnet()
@@ -195,6 +240,11 @@ def default_embedding(rate: float) -> str | None:
 
     It is BirdNET if that is installed and hears the rate. `BAGTAG_EMBEDDING` names another one, or "none", for all new
     projects: the weights of BirdNET are for non-commercial use only.
+
+    Examples
+    --------
+    >>> default_embedding(384_000) is None  # BirdNET hears no bats
+    True
     """
     from miml_core.features.birdnet.files import birdnet_status
     from miml_core.features.birdnet.windows import suitable_rate
@@ -212,6 +262,17 @@ def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:
     ------
     BagtagError
         The embedding failed, or returned an array of another shape or with numbers that are not finite.
+
+    Examples
+    --------
+    >>> from miml_core.media.grid import Grid
+    >>> grid = Grid(100, 80, 5.0, 15.0, 8000.0, 0.0)
+    >>> spectrogram = Spectrogram(np.zeros((80, 100), dtype=np.float32), grid, 16000)
+    >>> call = Region(10, 20, np.ones((5, 30), dtype=bool))
+    >>> clip = SoundClip(np.zeros(160_000, dtype=np.float32), 16000, spectrogram, [call])
+    >>> register_embedding(Embedding("durations-1", "sound", ("s",), lambda clip: np.diff(clip.boxes[:, [0, 2]])))
+    >>> embed("durations-1", clip)
+    array([[3.]])
     """
     embedding = find_embedding(name, "sound" if isinstance(clip, SoundClip) else "picture")
     wanted = (len(clip.regions), len(embedding.names))
@@ -256,6 +317,15 @@ def pretrained_weights(
     ------
     BagtagError
         As `find_embedding` does; or the embedding failed, or returned an array of another shape.
+
+    Examples
+    --------
+    >>> def weights(names, scientific_names):  # the last row has the intercepts; NaN: a class that it does not know
+    ...     return np.array([[1.0 if name == "Wren" else np.nan for name in names]] * 2)
+    >>> register_embedding(Embedding("wrens-1", "sound", ("one",), lambda clip: np.ones((1, 1)), class_weights=weights))
+    >>> pretrained_weights("wrens-1", "sound", ["Wren", "Owl"], ["", ""])
+    array([[ 1., nan],
+           [ 1., nan]])
     """
     embedding = find_embedding(name, kind)
     if embedding.class_weights is None:

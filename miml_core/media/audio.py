@@ -48,7 +48,14 @@ soundfile seeks after every read, so MP3 is read in one piece that begins early.
 
 @dataclass(frozen=True)
 class AudioInfo:
-    """Properties of a sound file that are known without decoding it."""
+    """Properties of a sound file that are known without decoding it.
+
+    Examples
+    --------
+    >>> info = AudioInfo(Path("dawn.wav"), 44100, 1, 441000, datetime(2024, 5, 1, 4, 30), "file name")
+    >>> info.duration
+    10.0
+    """
 
     path: Path
     rate: int
@@ -143,7 +150,17 @@ def read_audio(
 
 
 def window_frames(path: str | Path, start: float, duration: float) -> tuple[int, int, int]:
-    """Return rate, first frame and number of frames of a window, which ends with the file; decodes nothing."""
+    """Return rate, first frame and number of frames of a window, which ends with the file; decodes nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/dawn.wav", np.zeros(24000), 8000)
+    ...     window_frames(f"{folder}/dawn.wav", start=2.5, duration=10.0)
+    (8000, 20000, 4000)
+    """
     path = Path(path)
     with _open(path) as sound:
         rate = int(sound.samplerate)
@@ -155,6 +172,17 @@ def open_reader(path: str | Path, channel: Channel = "mix") -> Iterator[Callable
     """Open a file once to read many short pieces: yields `read(first_frame, n_frames)`.
 
     `read` returns fewer samples if the file ends early, and raises `BagtagError` if there are none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/dawn.wav", np.zeros(24000), 8000)
+    ...     with open_reader(f"{folder}/dawn.wav") as read:
+    ...         pieces = [read(first, 100) for first in (0, 8000, 16000)]
+    >>> [len(piece) for piece in pieces]
+    [100, 100, 100]
     """
     path = Path(path)
     with _open(path) as sound:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,12 +33,20 @@ MAX_WHOLE_FILE_BYTES = 512 * 2**20
 
 _FORMATS = ("JPEG", "PNG", "TIFF", "GIF", "WEBP", "BMP", "PPM", "JPEG2000", "AVIF")
 _ORIENTATION, _TAKEN, _CHANGED, _EXIF_PART, _GPS_PART = 0x0112, 0x9003, 0x0132, 0x8769, 0x8825
+_CLOCK, _TAKEN_CLOCK = 0x9010, 0x9011
 _opening = threading.Lock()
 
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """Properties of a picture that are known without decoding it; width and height are of the upright picture."""
+    """Properties of a picture that are known without decoding it; width and height are of the upright picture.
+
+    Examples
+    --------
+    >>> info = ImageInfo(Path("meadow.jpg"), 4000, 3000, datetime(2024, 5, 1, 12, 0), "EXIF")
+    >>> info.width, info.height, info.place is None
+    (4000, 3000, True)
+    """
 
     path: Path
     width: int
@@ -51,7 +59,14 @@ class ImageInfo:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Upright 8-bit colour pixels, (height, width, 3), and the grid that maps them to pixels of the original."""
+    """Upright 8-bit colour pixels, (height, width, 3), and the grid that maps them to pixels of the original.
+
+    Examples
+    --------
+    >>> picture = Picture(np.zeros((120, 160, 3), dtype=np.uint8), Grid(160, 120, 0.0, 640.0, 0.0, 480.0))
+    >>> float(picture.grid.x_at(80))  # the middle column, in pixels of the original
+    320.0
+    """
 
     pixels: NDArray[np.uint8]
     grid: Grid
@@ -174,7 +189,13 @@ def _identified(path: Path) -> Image.Image:
 
 
 def check_size(path: Path, image: Image.Image) -> None:
-    """Refuse, by its header alone, a picture that would need more memory than `MAX_DECODED_BYTES`."""
+    """Refuse, by its header alone, a picture that would need more memory than `MAX_DECODED_BYTES`.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> check_size(Path("meadow.png"), Image.new("RGB", (640, 480)))  # raises nothing: it fits
+    """
     width, height = stored_size(path, image)
     baseline_jpeg = image.format in ("JPEG", "MPO") and not image.info.get("progressive")
     shrink = 8 if baseline_jpeg else 1  # a progressive JPEG is decoded at full size in any case
@@ -296,8 +317,20 @@ def _camera_time(image: Image.Image) -> datetime | None:
     try:
         exif = _exif(image)
         written = exif.get_ifd(_EXIF_PART).get(_TAKEN) or exif.get(_CHANGED)
-        return datetime.strptime(str(written).strip("\0 "), "%Y:%m:%d %H:%M:%S")
+        taken = datetime.strptime(str(written).strip("\0 "), "%Y:%m:%d %H:%M:%S")
     except Exception:  # as above: no entry, a damaged one or a date such as 0000:00:00
+        return None
+    return taken.replace(tzinfo=_camera_clock(image))
+
+
+def _camera_clock(image: Image.Image) -> timezone | None:
+    """Return how far the camera's clock was ahead of UTC, if it wrote that (EXIF 2.31), for example `+02:00`."""
+    try:
+        part = _exif(image).get_ifd(_EXIF_PART)
+        text = str(part.get(_TAKEN_CLOCK) or part.get(_CLOCK) or "").strip("\0 ")
+        zone = datetime.strptime(text, "%z").tzinfo
+        return zone if isinstance(zone, timezone) else None
+    except Exception:  # as above
         return None
 
 

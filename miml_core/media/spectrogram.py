@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from miml_core.errors import BagtagError
 from miml_core.media.colour_maps import COLOUR_MAPS
 from miml_core.media.grid import Grid
+from miml_core.media.pcen import Pcen
 
 QUIETEST_DB = -120.0
 """Level of digital silence; a full-scale sine is at 0 dB."""
@@ -133,7 +134,13 @@ PRESETS = {
 
 
 def preset_for_rate(rate: float) -> str:
-    """Return the preset for a sample rate: frogs up to 16 kHz, birds, insects from 88 kHz, bats from 128 kHz."""
+    """Return the preset for a sample rate: frogs up to 16 kHz, birds, insects from 88 kHz, bats from 128 kHz.
+
+    Examples
+    --------
+    >>> [preset_for_rate(rate) for rate in (8000, 44100, 96000, 384000)]
+    ['frogs', 'birds', 'insects', 'bats']
+    """
     if rate <= 16_000:
         return "frogs"
     if rate < 88_000:
@@ -154,6 +161,13 @@ class Spectrogram:
         Seconds from the start of the recording, and hertz.
     rate : int
         Sample rate of the sound it was made from.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_normal(44100).astype(np.float32)
+    >>> spectrogram = make_spectrogram(noise, 44100, SpectrogramSettings())
+    >>> spectrogram.values.shape == (spectrogram.grid.height, spectrogram.grid.width), spectrogram.rate
+    (True, 44100)
     """
 
     values: NDArray[np.float32]
@@ -200,7 +214,14 @@ def make_spectrogram(
 
 
 def spectrogram_grid(n_samples: int, rate: int, settings: SpectrogramSettings, start: float = 0.0) -> Grid:
-    """Return the grid of the spectrogram of `n_samples` samples."""
+    """Return the grid of the spectrogram of `n_samples` samples.
+
+    Examples
+    --------
+    >>> grid = spectrogram_grid(44100, 44100, SpectrogramSettings())
+    >>> grid.width, grid.height, grid.left, round(grid.right, 2)
+    (173, 253, 0.0, 1.0)
+    """
     layout = _layout(rate, settings)
     width = -(-n_samples // layout.hop)
     return Grid(
@@ -215,7 +236,13 @@ def spectrogram_grid(n_samples: int, rate: int, settings: SpectrogramSettings, s
 
 
 def hop_samples(rate: int, settings: SpectrogramSettings) -> int:
-    """Return the number of samples per column."""
+    """Return the number of samples per column.
+
+    Examples
+    --------
+    >>> hop_samples(48_000, SpectrogramSettings(hop=0.005))
+    240
+    """
     return _layout(rate, settings).hop
 
 
@@ -297,48 +324,6 @@ def _levels(power: NDArray[np.float32]) -> NDArray[np.float32]:
     return power
 
 
-class Pcen:
-    """Per-channel energy normalisation (Wang et al. 2017) by librosa, of power that comes in pieces.
-
-    Each band is divided by its smoothed energy to the power 0.98. The compression is 10 log10(1 + x / 2) instead of a
-    root, so that levels stay in decibels and one threshold suits every normalisation.
-
-    Parameters
-    ----------
-    medians : (bands, 1) float
-        Median power of each band, with which the smoothing starts.
-    hop : float
-        Seconds per column.
-    """
-
-    SECONDS = 0.4
-    """Time constant of the smoothing."""
-
-    def __init__(self, medians: NDArray[np.floating[Any]], hop: float) -> None:
-        self._keep = float(np.exp(-hop / self.SECONDS))
-        self._state = self._keep * medians
-
-    def levels(self, power: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the (bands, columns) levels of the next columns."""
-        levels, self._state = _pcen(power, power, b=1 - self._keep, zi=self._state, return_zf=True)
-        return _to_decibels(levels)
-
-    @staticmethod
-    def levels_against(power: NDArray[np.float32], smoothed: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-        """Return the levels of columns whose smoothed power, (bands, columns), is known."""
-        return _to_decibels(_pcen(power, smoothed, b=1.0))
-
-
-def _pcen(power: NDArray[np.float32], reference: NDArray[np.floating[Any]], **options: Any) -> Any:
-    import librosa  # imported here because it takes two seconds of processor time
-
-    return librosa.pcen(power * np.float32(0.5), ref=reference, gain=0.98, power=0, eps=1e-12, axis=1, **options)
-
-
-def _to_decibels(levels: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    return np.ascontiguousarray(levels * (10 / np.log(10)), dtype=np.float32)
-
-
 @cache
 def _mel_filters(layout: _Layout, bands: int) -> NDArray[np.float32]:
     """Return (bands, bins) triangles with sum 1, centred on the rows of the mel grid, the highest band on top.
@@ -359,7 +344,18 @@ def _mel_filters(layout: _Layout, bands: int) -> NDArray[np.float32]:
 def read_spectrogram(
     path: str | Path, start: float, end: float, settings: SpectrogramSettings, channel: int | Literal["mix"] = "mix"
 ) -> Spectrogram:
-    """Return the spectrogram of a window, `start` to `end` in seconds, of a sound file."""
+    """Return the spectrogram of a window, `start` to `end` in seconds, of a sound file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import soundfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/dawn.wav", np.zeros(24000), 8000)
+    ...     spectrogram = read_spectrogram(f"{folder}/dawn.wav", 1.0, 2.0, SpectrogramSettings())
+    >>> spectrogram.grid.left, round(spectrogram.grid.right, 2)
+    (1.0, 2.0)
+    """
     from miml_core.media.audio import read_audio
 
     samples, rate = read_audio(path, start, end - start, channel)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from miml_core.errors import BagtagError
 from miml_core.media.audio import open_reader
+from miml_core.media.pcen import Pcen
 from miml_core.media.rendering import (
     WIDEST_PICTURE,
     audible_columns,
@@ -36,7 +37,7 @@ from miml_core.media.rendering import (
     is_flattened,
 )
 from miml_core.media.sound_blocks import SoundWindow
-from miml_core.media.spectrogram import Pcen, _frame_power, _layout, _levels, _mel_filters
+from miml_core.media.spectrogram import _frame_power, _layout, _levels, _mel_filters
 
 TILE_COLUMNS = 1024
 FRAMES_PER_COLUMN = 8

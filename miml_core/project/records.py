@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from miml_core.media.recording_place import Place
+from miml_core.project.job_records import Job as Job
+from miml_core.project.job_records import JobFailure as JobFailure
+from miml_core.project.job_records import Run as Run
 from miml_core.project.review_records import Prediction
 
 Ring = list[tuple[float, float]]
@@ -19,7 +21,14 @@ Ring = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Class:
-    """A class that bags are tagged with and segments are labelled with."""
+    """A class that bags are tagged with and segments are labelled with.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     wren = project.classes.find("wren")
+    >>> wren.id, wren.name, wren.n_bags, wren.n_segments
+    (1, 'Wren', 2, 0)
+    """
 
     id: int
     name: str
@@ -35,7 +44,14 @@ class Class:
 
 @dataclass(frozen=True)
 class Medium:
-    """One media file."""
+    """One media file.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     medium = project.media.list()[0]
+    >>> medium.path, medium.duration, medium.rate, medium.missing
+    ('media/dawn-1.wav', 1.0, 22050, False)
+    """
 
     id: int
     path: str
@@ -55,7 +71,15 @@ class Medium:
 
 @dataclass(frozen=True)
 class RecordingLocation:
-    """Where and when a bag was recorded, as far as that is known."""
+    """Where and when a bag was recorded, as far as that is known.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     project.set_place(Place(52.5, 13.4))
+    ...     location = project.media.location(1)
+    >>> location.place.latitude, location.from_file, location.recorded_at  # the time of the file may be that of a copy
+    (52.5, False, None)
+    """
 
     place: Place | None
     from_file: bool
@@ -66,7 +90,14 @@ class RecordingLocation:
 
 @dataclass(frozen=True)
 class Bag:
-    """One clip or picture, as a list shows it."""
+    """One clip or picture, as a list shows it.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     bag = project.bags.get(1)
+    >>> bag.name, bag.tags, bag.duration, bag.closed
+    ('dawn-1.wav', {1: 1, 2: 1}, 1.0, True)
+    """
 
     id: int
     name: str
@@ -114,7 +145,14 @@ class Bag:
 
 @dataclass(frozen=True)
 class BagPage:
-    """One page of a list of bags."""
+    """One page of a list of bags.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     page = project.bags.list(limit=2)
+    >>> [bag.name for bag in page.bags], page.total
+    (['dawn-1.wav', 'dawn-2.wav'], 3)
+    """
 
     bags: list[Bag]
     total: int
@@ -124,7 +162,14 @@ class BagPage:
 
 @dataclass(frozen=True)
 class Progress:
-    """Counts of bags and segments, in all and done."""
+    """Counts of bags and segments, in all and done.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     done = project.progress()
+    >>> done.n_bags, done.n_tagged, done.n_segments, done.n_predicted, done.n_reviewed
+    (3, 3, 4, 4, 0)
+    """
 
     n_media: int
     n_missing: int
@@ -142,7 +187,16 @@ class Progress:
 
 @dataclass(frozen=True)
 class Segment:
-    """One region of a bag, in real units."""
+    """One region of a bag, in real units.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     segment = project.segments.list(1)[0]
+    >>> segment.number, round(segment.left, 1), round(segment.right, 1), segment.origin
+    (1, 0.2, 0.4, 'automatic')
+    >>> segment.label, segment.prediction.top, segment.reviewed
+    (None, 1, False)
+    """
 
     id: int
     bag_id: int
@@ -176,7 +230,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class SegmentRange:
-    """Segments of a bag in a range of time."""
+    """Segments of a bag in a range of time.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     found = project.segments.between(1, 0.0, 0.5)
+    >>> found.total, found.detail, [segment.id for segment in found.segments]
+    (1, 'outlines', [1])
+    """
 
     first: float
     last: float
@@ -189,7 +250,14 @@ class SegmentRange:
 
 @dataclass(frozen=True)
 class SegmentSummary:
-    """Counts of the segments of a bag."""
+    """Counts of the segments of a bag.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     found = project.segments.summary(1, 0.0, 1.0, bins=2)
+    >>> found.n_segments, found.labels, found.density
+    (2, {1: 1, 2: 1}, [1, 1])
+    """
 
     n_segments: int
     n_checked: int
@@ -203,7 +271,15 @@ class SegmentSummary:
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One entry of the history."""
+    """One entry of the history.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     done = project.edits.set_label([1], 2)
+    ...     entry = project.edits.history()[0]
+    >>> entry.annotator, entry.act, entry.sentence, entry.undone
+    ('Ann', 'correct', 'segment 1: Wren -> Robin', False)
+    """
 
     id: int
     at: float
@@ -219,7 +295,14 @@ class HistoryEntry:
 
 @dataclass(frozen=True)
 class EditResult:
-    """What an edit did."""
+    """What an edit did.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     result = project.edits.set_label([1, 2], 1)
+    >>> result.sentence, result.touched, result.bags
+    ('2 segments -> Wren', [1, 2], [1])
+    """
 
     revision: int
     """The project's revision after the edit."""
@@ -240,7 +323,16 @@ class EditResult:
 
 @dataclass(frozen=True)
 class News:
-    """What changed since a revision."""
+    """What changed since a revision.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     seen = project.revision
+    ...     done = project.edits.set_note(2, "windy")
+    ...     news = project.news(seen)
+    >>> news.bags, news.revision > seen
+    ([2], True)
+    """
 
     revision: int
     bags: list[int]
@@ -249,86 +341,16 @@ class News:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One training and its results."""
-
-    id: int
-    model: str
-    params: dict[str, Any]
-    seed: int
-    state: str
-    """"training", "done", "failed" or "cancelled"."""
-    current: bool
-    started_at: float
-    seconds: float | None
-    scores: dict[str, float]
-    curves: dict[str, list[float]]
-    classes: list[int]
-    """Class ids in the order of the model's columns."""
-    background: bool
-    feature_key: str
-    n_bags: int
-    n_segments: int
-    n_corrections: int
-    annotator: str
-    message: str
-    n_corrections_since: int
-    """Segments corrected or accepted after the run started."""
-    n_tags_since: int
-    """Bags whose tags changed after the run started."""
-
-
-@dataclass(frozen=True)
-class JobFailure:
-    """One file or bag that a job failed on."""
-
-    item: str
-    reason: str
-    bag_id: int | None = None
-
-
-@dataclass(frozen=True)
-class Job:
-    """A background job."""
-
-    id: int
-    kind: str
-    """"import", "segment", "learn-segmenter", "features", "train", "predict", "map",
-    "apply", "sample", "export" or "pack"."""
-    params: dict[str, Any]
-    state: str
-    """"queued", "running", "done", "failed", "cancelled", "dead" or "stopped": queued or begun on another computer or
-    by another copy of the project; a person may start it on this computer (`jobs.restart`) or remove it
-    (`jobs.cancel`)."""
-    done: int
-    of: int
-    message: str
-    seconds_left: float | None
-    """Estimated from the speed so far; None if unknown."""
-    created_at: float
-    started_at: float | None
-    finished_at: float | None
-    heartbeat: float | None
-    cancelling: bool
-    n_failures: int
-    result: dict[str, Any]
-    info: dict[str, Any]
-    """Numbers of the running job, for example the curves of a training."""
-    annotator: str
-
-    @property
-    def active(self) -> bool:
-        return self.state in ("queued", "running")
-
-    @property
-    def share(self) -> float:
-        """The share done, between 0 and 1, for a progress bar."""
-        return min(1.0, self.done / self.of) if self.of else 0.0
-
-
-@dataclass(frozen=True)
 class Problem:
-    """One finding of `check`."""
+    """One finding of `check`.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     (project.folder / "media" / "dawn-2.wav").unlink()
+    ...     (problem,) = project.check()
+    >>> problem.kind, problem.repairable
+    ('missing', False)
+    """
 
     kind: str
     sentence: str
@@ -338,7 +360,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class TagImport:
-    """The result of importing a table of tags."""
+    """The result of importing a table of tags.
+
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     table = project.folder / "tags.csv"
+    ...     _ = table.write_text("file,tags\\ndawn-2.wav,Robin; Wren\\nnight.wav,Owl\\n")
+    ...     done = project.edits.import_tags(table)
+    >>> done.n_bags, done.n_new_classes, len(done.left_out)  # there is no night.wav
+    (1, 0, 1)
+    """
 
     n_bags: int
     n_new_classes: int

@@ -64,6 +64,13 @@ def background_levels(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the (height, 1) background level of each band: the level that it stays below for a third of the time.
 
     It is lower than the median, so that the background of a band full of song is found, too.
+
+    Examples
+    --------
+    >>> values = np.tile(np.float32([[-60], [-40]]), (1, 9))
+    >>> values[0, :3] = -10  # a call
+    >>> background_levels(values).round().tolist()
+    [[-60.0], [-40.0]]
     """
     from miml_core.segments.acoustic_kernels import row_quantiles
 
@@ -224,7 +231,13 @@ def _gaussian(width: float) -> NDArray[np.float32]:
 
 
 def running_max(values: NDArray[np.float32], length: int, axis: int) -> NDArray[np.float32]:
-    """Return the maximum over `length` (odd) pixels around each pixel, by maxima of doubled lengths."""
+    """Return the maximum over `length` (odd) pixels around each pixel, by maxima of doubled lengths.
+
+    Examples
+    --------
+    >>> running_max(np.float32([[0, 0, 5, 0, 0, 0]]), 3, axis=1).tolist()
+    [[0.0, 5.0, 5.0, 5.0, 0.0, 0.0]]
+    """
     size = values.shape[axis]
     edge = [(length // 2, length // 2) if axis == k else (0, 0) for k in range(2)]
     current = np.pad(values, edge, constant_values=-np.inf)

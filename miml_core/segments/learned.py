@@ -55,6 +55,13 @@ class Example:
         Calls, and segments that are no calls.
     whole : bool
         Whether `kept` contains every call of the spectrogram; otherwise only the given regions are used.
+
+    Examples
+    --------
+    >>> from miml_core.media.grid import Grid
+    >>> spectrogram = Spectrogram(np.zeros((64, 200), dtype=np.float32), Grid(200, 64, 0.0, 1.0, 8000.0, 0.0), 16000)
+    >>> call = Region(45, 40, np.ones((7, 50), dtype=bool))
+    >>> example = Example(spectrogram, kept=[call], deleted=[], whole=True)  # one call, and everything else is none
     """
 
     spectrogram: Spectrogram

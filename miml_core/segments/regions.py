@@ -108,7 +108,15 @@ def rectangle_bytes(top: int, left: int, height: int, width: int) -> bytes:
 
 
 def from_mask(mask: NDArray[np.bool_], top: int = 0, left: int = 0) -> Region | None:
-    """Return the region of a mask that starts at (`top`, `left`), cropped to its pixels; None if it has none."""
+    """Return the region of a mask that starts at (`top`, `left`), cropped to its pixels; None if it has none.
+
+    Examples
+    --------
+    >>> mask = np.zeros((4, 6), dtype=bool)
+    >>> mask[1:3, 2:5] = True
+    >>> from_mask(mask, top=10).box
+    (11, 2, 13, 5)
+    """
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not len(rows):
         return None
@@ -117,7 +125,13 @@ def from_mask(mask: NDArray[np.bool_], top: int = 0, left: int = 0) -> Region | 
 
 
 def from_labels(labels: NDArray[np.integer]) -> list[Region]:
-    """Return one region per number above 0 that occurs in a label map, in order."""
+    """Return one region per number above 0 that occurs in a label map, in order.
+
+    Examples
+    --------
+    >>> [region.box for region in from_labels(np.array([[0, 1, 1], [2, 0, 0]]))]
+    [(0, 1, 1, 3), (1, 0, 2, 1)]
+    """
     from scipy.ndimage import find_objects
 
     boxes = enumerate(find_objects(labels), start=1)
@@ -222,6 +236,12 @@ def resample(region: Region, grid_from: Grid, grid_to: Grid) -> Region | None:
     """Return the region on another grid: the pixels of which it covers more than half.
 
     A region thinner than the new pixels has those it covers most; None if it is outside the new grid.
+
+    Examples
+    --------
+    >>> coarse, fine = Grid(10, 10, 0.0, 1.0, 8000.0, 0.0), Grid(20, 20, 0.0, 1.0, 8000.0, 0.0)
+    >>> resample(Region(2, 3, np.ones((1, 2), dtype=bool)), coarse, fine).box
+    (4, 6, 6, 10)
     """
     top, left, bottom, right = region.box
     row_edges = grid_to.row_at(grid_from.y_at(np.arange(top, bottom + 1)))

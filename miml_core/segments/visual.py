@@ -38,6 +38,12 @@ class PictureSegmentSettings:
         Largest number of segments per picture; an even picture has fewer.
     working_side : int
         Larger pictures are reduced to this many pixels on the longer side before segments are found.
+
+    Examples
+    --------
+    >>> settings = PictureSegmentSettings(segments=20)
+    >>> PictureSegmentSettings.from_dict(settings.to_dict()) == settings
+    True
     """
 
     segments: int = 12

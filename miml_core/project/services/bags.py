@@ -32,7 +32,22 @@ BagSort = Literal["added", "name", "time", "duration", "progress", "changed", "d
 
 
 class Bags(Service):
-    """`project.bags`."""
+    """`project.bags`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     wren = project.classes.find("Wren")
+    ...     tagged = [bag.name for bag in project.bags.list(class_id=wren.id).bags]
+    ...     bags, index = project.bags.bagset()
+    >>> tagged
+    ['dawn-1.wav', 'dawn-2.wav']
+    >>> bags
+    BagSet(3 bags, 4 segments, 61 features, 2 classes)
+    >>> index.segment_ids.tolist()
+    [1, 2, 3, 4]
+    """
 
     def list(
         self,

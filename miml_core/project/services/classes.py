@@ -10,7 +10,17 @@ from miml_core.project.services.service import Service
 
 
 class Classes(Service):
-    """`project.classes`; they are changed by `project.edits`."""
+    """`project.classes`; they are changed by `project.edits`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     names = [one.name for one in project.classes.list()]
+    ...     robin = project.classes.find("ROBIN")
+    >>> names, robin.id
+    (['Wren', 'Robin'], 2)
+    """
 
     def list(self) -> builtins.list[Class]:
         """Return all classes in the order in which they were added, with how often they are used."""

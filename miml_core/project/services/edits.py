@@ -35,7 +35,22 @@ if TYPE_CHECKING:
 
 
 class Edits(Service):
-    """`project.edits`."""
+    """`project.edits`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     owl = project.edits.add_class("Owl")
+    ...     done = project.edits.set_label([1], owl.id)
+    ...     tags = project.bags.get(1).tags
+    ...     undone = project.edits.undo()
+    ...     after = project.bags.get(1).tags
+    >>> done.sentence, tags  # a label is a tag of its bag, too
+    ('segment 1: Wren -> Owl', {1: 1, 2: 1, 3: 1})
+    >>> undone.sentence, after
+    ('undid: segment 1: Wren -> Owl', {1: 1, 2: 1})
+    """
 
     def apply(self, edit: Edit, *, annotator: str | None = None, seen: int | None = None) -> EditResult:
         """Apply one edit."""

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 
 class Exports(Service):
-    """`project.exports`; an export is written by the job of that name."""
+    """`project.exports`; an export is written by the job of that name.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     done = project.edits.accept([1])
+    ...     confirmed = project.exports.rows("confirmed")
+    >>> [(row.file, row.label, row.status) for row in confirmed]
+    [('media/dawn-1.wav', 'Wren', 'confirmed')]
+    """
 
     def rows(
         self,

@@ -17,7 +17,19 @@ JobKind = Literal[
 
 
 class Jobs(Service):
-    """`project.jobs`."""
+    """`project.jobs`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     table = project.folder / "exports" / "labels.csv"
+    ...     job = project.jobs.start("export", {"format": "csv", "what": "all", "path": str(table)})
+    ...     done = project.jobs.wait(job.id, timeout=120)
+    ...     n_lines = len(table.read_text().splitlines())
+    >>> done.state, done.n_failures, n_lines
+    ('done', 0, 5)
+    """
 
     def start(self, kind: JobKind, params: dict[str, Any] | None = None, *, annotator: str | None = None) -> Job:
         """Queue work for a worker process of its own and start it as soon as its lane is free.

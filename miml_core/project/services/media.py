@@ -15,7 +15,18 @@ from miml_core.project.services.service import Service
 
 
 class Media(Service):
-    """`project.media`."""
+    """`project.media`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     paths = [medium.path for medium in project.media.list()]
+    ...     name = project.media.path(2).name
+    ...     n_missing = project.media.refresh_missing()
+    >>> paths, name, n_missing
+    (['media/dawn-1.wav', 'media/dawn-2.wav', 'media/dawn-3.wav'], 'dawn-2.wav', 0)
+    """
 
     def add(
         self,

@@ -35,7 +35,18 @@ QueueOrder = Literal["least_sure", "informative", "contradicts", "newest", "clas
 
 
 class Review(Service):
-    """`project.review`."""
+    """`project.review`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     queue = [item.segment_id for item in project.review.queue("least_sure")]
+    ...     sizes = project.review.sizes()
+    ...     above = project.review.above(0.5)
+    >>> sorted(queue), sizes["least_sure"], above
+    ([1, 2, 3, 4], 4, {1: 2, 2: 2})
+    """
 
     def queue(
         self,
@@ -122,7 +133,7 @@ class Review(Service):
             return review_queue.checked_accuracy(connection)
 
     def checked_predictions(self) -> CheckedPredictions:
-        """Return predictions and what people who saw the segments said: what tells how reliable the current run is.
+        """Return predictions with the labels of people who saw the segments: how reliable the current run is.
 
         Those of the random sample if they are enough, otherwise all; those of earlier runs only if there are too few.
         """

@@ -21,7 +21,20 @@ if TYPE_CHECKING:
 
 
 class Runs(Service):
-    """`project.runs`."""
+    """`project.runs`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     run = project.runs.current()
+    ...     model = project.runs.load_model()
+    ...     bags, index = project.bags.bagset()
+    >>> run.id, run.model, model.classes_
+    (1, 'ored-lr', ['Wren', 'Robin'])
+    >>> model.annotate(bags).argmax(axis=1).tolist()
+    [0, 1, 0, 1]
+    """
 
     def list(self) -> builtins.list[Run]:
         """Return all runs, the latest first."""

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 
 
 class Segments(Service):
-    """`project.segments`; people's changes to them are `project.edits`."""
+    """`project.segments`; people's changes to them are `project.edits`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     first, second = project.segments.list(1)
+    ...     segment_ids, X = project.segments.features(1)
+    ...     last = project.segments.next(1, after=first.id, step=1)
+    >>> first.right < second.left, segment_ids.tolist(), X.shape, last
+    (True, [1, 2], (2, 61), 2)
+    """
 
     def list(self, bag_id: int, *, predictions: bool = True, outlines: bool = True) -> builtins.list[Segment]:
         """Return all segments of a bag, with outlines in real units, labels and the current run's predictions."""

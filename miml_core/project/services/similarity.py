@@ -11,7 +11,16 @@ from miml_core.project.similarity.segment_map import MapState, SegmentMap, map_s
 
 
 class Similarity(Service):
-    """`project.similarity`."""
+    """`project.similarity`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     (like, distance), *others = project.similarity.nearest(1)
+    >>> like  # the other wren
+    3
+    """
 
     def nearest(self, segment_id: int, count: int = 200) -> list[tuple[int, float]]:
         """Return (segment id, distance) of the segments most like a segment, the nearest first, without itself.

@@ -8,7 +8,16 @@ from miml_core.project.suggestions.suggest import is_available, suggest
 
 
 class Suggestions(Service):
-    """`project.suggestions`."""
+    """`project.suggestions`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_project
+    >>> with example_project() as project:
+    ...     found = project.suggestions.of_bag(2)
+    >>> [one.name for one in found.items if one.by_run is not None and one.by_run > 0.5]
+    ['Wren']
+    """
 
     def of_bag(self, bag_id: int) -> BagSuggestions:
         """Return the suggested tags of a bag, the likeliest first, also those that somebody has decided on.
