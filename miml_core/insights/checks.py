@@ -6,6 +6,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from miml_core.archive.sampling import ClassEstimates, Estimate
 from miml_core.insights.aggregates import class_sites
 from miml_core.insights.detections import Choice, Detections
@@ -27,8 +30,9 @@ class CheckedCount:
     answered, drawn : int
         Detections of the sample.
     threshold : float or None
-        The highest threshold of the sample that is not above the chosen one; precision is that from there on. None if
-        the sample has no detections of the class that far down.
+        The highest threshold of the sample that is not above the chosen one, or its lowest one if the archive has no
+        detections of the class between; precision is that from there on. None if the sample has no detections of the
+        class that far down.
     precision : Estimate
         Share of detections from `threshold` on that are right; NaN without answers.
     right : Estimate
@@ -61,13 +65,16 @@ def sample_of(project: Project, source: Detections) -> list[ClassEstimates] | No
 
 def checked_counts(source: Detections, estimates: list[ClassEstimates], threshold: float) -> list[CheckedCount]:
     """Return counts at a threshold, over the whole archive, beside the estimates; the most frequent class first."""
-    counts = class_sites(source, Choice(threshold=threshold)).counts.sum(axis=1)
+    counts = _counts(source, threshold)
     nothing = Estimate(float("nan"), float("nan"), float("nan"))
     found = []
     for one in estimates:
         below = [(low, n, share) for low, n, share in one.thresholds if low <= threshold]
-        low, n, precision = max(below, key=lambda each: each[0]) if below else (None, 0, nothing)
         label = source.classes.index(one.class_name) if one.class_name in source.classes else None
+        if not below and one.thresholds and label is not None:
+            lowest = min(one.thresholds, key=lambda each: each[0])
+            below = [lowest] if _counts(source, lowest[0])[label] == counts[label] else []
+        low, n, precision = max(below, key=lambda each: each[0]) if below else (None, 0, nothing)
         found.append(
             CheckedCount(
                 class_name=one.class_name,
@@ -81,3 +88,8 @@ def checked_counts(source: Detections, estimates: list[ClassEstimates], threshol
             )
         )
     return sorted(found, key=lambda each: -each.counted)
+
+
+def _counts(source: Detections, threshold: float) -> NDArray[np.int64]:
+    """Return the detections of each class from a threshold on."""
+    return np.asarray(class_sites(source, Choice(threshold=threshold)).counts.sum(axis=1))

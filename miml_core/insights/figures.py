@@ -38,6 +38,9 @@ _MOST_TOGETHER = 40
 _MOST_DAY_TICKS = 10
 """Days that each have a label."""
 _LONGEST_NAME = 34
+_POINT, _SMALLEST_POINT = 11, 2
+_USUAL_WIDTH = 1000
+"""Pixels of a plot on a laptop."""
 
 
 def activity_figure(
@@ -93,6 +96,7 @@ def activity_figure(
         [hours[h] for _, h in heard],
         [[names[d], int(h)] for d, h in heard],
         [text[h][d] for d, h in heard],
+        n_columns=len(names),
     )
     figure.update_yaxes(title="hour of day", range=[0, HOURS], dtick=3, tickvals=list(range(0, 25, 3)))
     if found.is_complete and edges:
@@ -147,6 +151,7 @@ def site_days_figure(
         [int(s) for s, _ in heard],
         [[names[d], found.sites[s]] for s, d in heard],
         [text[s][d] for s, d in heard],
+        n_columns=len(names),
     )
     total = amount.sum(axis=1)
     labels = [f"{_short(site)} ({_number(total[s])} {_unit(is_sound)})" for s, site in enumerate(found.sites)]
@@ -181,6 +186,7 @@ def class_sites_figure(
         [int(c) for c, _ in heard],
         [[found.classes[order[c]], found.sites[s]] for c, s in heard],
         [text[c][s] for c, s in heard],
+        n_columns=len(columns),
     )
     figure.update_yaxes(tickvals=places, ticktext=[_short(found.classes[c]) for c in order], autorange="reversed")
     figure.update_xaxes(tickvals=columns, ticktext=labels, range=[-0.5, len(columns) - 0.5])
@@ -294,11 +300,17 @@ def _heat(
     figure.add_trace(go.Heatmap(z=values, hovertext=texts, **scale, **common))
 
 
-def _clickable(figure: go.Figure, x: list[Any], y: list[Any], customdata: list[list[Any]], text: list[str]) -> None:
-    """Add an invisible point to each cell with detections: Plotly reports clicks on points, not on heat maps."""
+def _clickable(
+    figure: go.Figure, x: list[Any], y: list[Any], customdata: list[list[Any]], text: list[str], n_columns: int
+) -> None:
+    """Add an invisible point to each cell with detections: Plotly reports clicks on points, not on heat maps.
+
+    Inside of points that overlap, Plotly takes the last one instead of the nearest: they are as narrow as the cells.
+    """
     if not x:
         return
-    marker = {"opacity": 0, "size": 11, "color": "#ffffff", "line": {"width": 3, "color": _SUNSET}}
+    size = min(_POINT, max(_SMALLEST_POINT, _USUAL_WIDTH // n_columns))
+    marker = {"opacity": 0, "size": size, "color": "#ffffff", "line": {"width": 3, "color": _SUNSET}}
     figure.add_trace(
         go.Scatter(
             x=np.array(x),
@@ -309,7 +321,7 @@ def _clickable(figure: go.Figure, x: list[Any], y: list[Any], customdata: list[l
             hovertext=np.array(text, dtype=object),
             hoverinfo="text",
             showlegend=False,
-            selected={"marker": {"opacity": 0.9}},
+            selected={"marker": {"opacity": 0.9, "size": _POINT}},
             unselected={"marker": {"opacity": 0}},
             name="cells",
         )

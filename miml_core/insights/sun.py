@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from miml_core.project import Project
 
 
+_FILES_READ = 20
+"""Files of a project that are read to find one with a place."""
+
+
 def sun_times(place: Place, dates: Sequence[date], utc_offset: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sunrise and sunset on dates, in hours of a clock.
 
@@ -65,8 +69,12 @@ def recorded_place(source: Detections, project: Project | None = None) -> Place 
 
     own = None if project is None else project.place
     if source.archive is None:
-        bags = [] if project is None else project.bags.ids()[:1]
-        return project.media.location(bags[0]).place if project is not None and bags else own
+        if project is not None:
+            for bag_id in project.bags.ids()[:_FILES_READ]:
+                location = project.media.location(bag_id)
+                if location.from_file:
+                    return location.place
+        return own
     for file in first_files(source):
         with suppress(BagtagError, OSError):
             path = find_recording(source.archive, file)

@@ -106,6 +106,10 @@ def test_counts_beside_a_checked_sample(archive):
     assert np.isnan(of["gone"].precision.value) and of["gone"].counted == 0
     low = {one.class_name: one for one in checked_counts(source, estimates, 0.1)}
     assert low["wren"].threshold is None and np.isnan(low["wren"].precision.value), "nothing is known so far down"
+    lowest = float(min(row["probability"] for row in source.table.to_pylist() if row["label"] == 0)) - 1e-3
+    estimates = estimate_classes([Stratum("wren", lowest, 100, 4)], [0] * 4, ["wren"] * 4)
+    (alone,) = checked_counts(source, estimates, lowest / 2)
+    assert alone.threshold == lowest and alone.precision.value == 1.0, "all detections are in the sample's strata"
 
 
 def _counted(source, threshold):
@@ -126,3 +130,16 @@ def test_the_sun_rises_by_the_clock_of_the_recorder(archive):
 def test_sites_of_the_generated_archive_are_refused_as_classes(archive):
     with pytest.raises(BagtagError, match="no class"):
         make_report(open_source(archive=archive), Choice(SITES[1]))
+
+
+@pytest.mark.parametrize(("n_days", "size"), [(10, 11), (400, 2)])
+def test_points_to_click_are_as_narrow_as_the_cells(n_days, size):
+    """Of points that overlap, Plotly takes the last one: a click would open a later day."""
+    from miml_core.insights.activity import Activity
+    from miml_core.insights.figures import activity_figure
+
+    dates = np.datetime64("2024-01-01") + np.arange(n_days)
+    ones = np.ones((n_days, 24), dtype=np.int64)
+    figure = activity_figure(Activity(dates, np.arange(24), ones, 60.0 * ones, ones))
+    (cells,) = [trace for trace in figure.data if trace.name == "cells"]
+    assert cells.marker.size == size and cells.selected.marker.size == 11

@@ -1,7 +1,7 @@
 """Opening pictures: every kind comes out upright in 8-bit colour, or is refused with a sentence naming the file."""
 
 import io
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -60,6 +60,15 @@ def test_exif_orientation_is_undone(tmp_path, orientation, max_side):
     assert (info.width, info.height) == (60, 40) == (picture.grid.right, picture.grid.bottom)
     assert (width, height) == ((60, 40) if max_side is None else (30, 20))
     assert (info.taken_at, info.taken_from) == (datetime(2021, 5, 6, 7, 8, 9), "camera")
+
+
+@pytest.mark.parametrize(("written", "minutes"), [("+02:00", 120), ("-03:30", -210), ("Z", 0), ("  :  ", None)])
+def test_the_clock_of_the_camera(tmp_path, written, minutes):
+    exif = Image.Exif()
+    exif.get_ifd(0x8769).update({0x9003: "2021:05:06 07:08:09", 0x9011: written})
+    taken = image_info(saved(tmp_path / "clock.jpg", Image.fromarray(corners()), exif=exif)).taken_at
+    assert taken.replace(tzinfo=None) == datetime(2021, 5, 6, 7, 8, 9)
+    assert taken.utcoffset() == (None if minutes is None else timedelta(minutes=minutes))
 
 
 def test_time_from_the_name_or_the_file(tmp_path):

@@ -5,9 +5,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from sqlalchemy import text
 
 from miml_core.__main__ import main
+from miml_core.insights import open_source
+from miml_core.insights.sun import recorded_place
 from miml_core.media.recording_place import Place
 from miml_core.project import Project
 from tests.media.test_recording_time import add_chunk, quiet_wav
@@ -57,6 +60,17 @@ def test_a_bag_has_the_place_of_its_file_or_of_the_project(project: Project, tmp
     assert [one.recorded_at for one in located] == [datetime(2024, 5, 20, 4, 30), datetime(2024, 12, 24, 18), None]
     with_gps.unlink()
     assert project.media.location(first).place == Place(43.6, 3.9)
+
+
+def test_a_picture_has_the_place_of_its_camera(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif.get_ifd(0x8825).update({1: "N", 2: (52.0, 12.0, 0.0), 3: "W", 4: (1.0, 30.0, 0.0)})
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "here.jpg", exif=exif)
+    Image.new("RGB", (40, 30), "blue").save(tmp_path / "0.jpg")
+    with Project.create(tmp_path / "pictures", kind="picture") as project:
+        project.media.add([tmp_path / "0.jpg", tmp_path / "here.jpg"])
+        assert [project.media.location(bag).place for bag in project.bags.ids()] == [None, Place(52.2, -1.5)]
+        assert recorded_place(open_source(project=project), project) == Place(52.2, -1.5), "of the first that has one"
 
 
 def test_the_command_line_stores_and_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

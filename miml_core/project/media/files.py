@@ -14,7 +14,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, insert, select, update
 
 from miml_core.errors import BagtagError, printable
-from miml_core.media.recording_place import recording_place
+from miml_core.media.recording_place import Place, recording_place
 from miml_core.media.regular_files import check_regular_file
 from miml_core.project.db import revisions, settings
 from miml_core.project.db.rows import bag_row
@@ -198,12 +198,19 @@ def location_of_bag(connection: Connection, folder: Path, bag_id: int) -> Record
         recorded_at = None if source == "file time" else datetime.fromisoformat(bag.recorded_at)
     place = None
     with suppress(BagtagError, OSError):
-        place = recording_place(path_of_bag(connection, folder, bag_id))
+        path = path_of_bag(connection, folder, bag_id)
+        place = recording_place(path) if settings.kind(connection) == "sound" else _picture_place(path)
     return RecordingLocation(
         place=settings.place(connection) if place is None else place,
         from_file=place is not None,
         recorded_at=recorded_at,
     )
+
+
+def _picture_place(path: Path) -> Place | None:
+    from miml_core.media.image import image_info
+
+    return image_info(path).place
 
 
 def check_same_file(connection: Connection, folder: Path, bag_id: int, used: BagFile) -> None:
