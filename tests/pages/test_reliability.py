@@ -44,6 +44,8 @@ def test_checked_segments_are_compared_with_the_predictions(project, show):
     table = app.dataframe[-1].value
     assert table["predicted"].sum() == table["labelled"].sum() == 2
     assert set(table["precision"].dropna()) == {0.0, 100.0}
+    n_checked = len(set(table["class"]) - {"background"})
+    assert f"{n_checked} of {len(project.classes.list())} classes have checked segments" in texts(app)
 
 
 def test_the_random_sample_is_preferred_and_said(project, show, monkeypatch):

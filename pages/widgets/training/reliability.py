@@ -18,7 +18,8 @@ from pages.widgets.training.accept_above import accept_above, chosen_threshold
 from pages.widgets.training.reliability_chart import reliability_chart
 
 _ROW_HEIGHT = 35
-_MOST_ROWS = 12
+_MOST_ROWS = 12.5
+"""Half a row shows that there are more."""
 
 
 @st.fragment
@@ -83,7 +84,8 @@ def _summary(checked: CheckedPredictions) -> None:
 
 def _class_table(project: Project, checked: CheckedPredictions) -> None:
     """Draw precision and recall of every class; click a heading to sort."""
-    names = class_names(project.classes.list())
+    classes = project.classes.list()
+    names = class_names(classes)
     found = class_quality(checked.predicted, checked.labels)
     found.sort(key=lambda one: -one.precision.n - one.recall.n)
     rows = [
@@ -98,15 +100,24 @@ def _class_table(project: Project, checked: CheckedPredictions) -> None:
         }
         for one in found
     ]
+    n_checked = len({one.id for one in classes} & {one.class_id for one in found})
+    st.caption(_which_classes(n_checked, len(classes)))
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        height=_ROW_HEIGHT * min(len(rows), _MOST_ROWS) + 38,
+        height=int(_ROW_HEIGHT * min(len(rows), _MOST_ROWS)) + 38,
         column_config=_columns(),
         placeholder="",
         key="train.classes",
         alt="Precision and recall of each class",
     )
+
+
+def _which_classes(n: int, n_all: int) -> str:
+    which = (
+        "All classes have" if n == n_all else f"{n} of {count(n_all, 'class', 'classes')} {'has' if n == 1 else 'have'}"
+    )
+    return f"{which} checked segments; those with the most are on top. Click a heading to sort."
 
 
 def _columns() -> dict[str, Any]:
