@@ -77,10 +77,12 @@ def test_a_recording_across_midnight_counts_on_both_days(survey):
     source, rows = survey
     late = [row for row in rows["clips"] if row["time"] and row["time"].hour == 23 and row["time"].minute == 59]
     assert late, "the generated survey has some"
-    found = activity(source, None, 0.0)
+    found, expected = activity(source, None, 0.0), recorded(rows)
+    effort = as_dict(found, found.effort_s)
     for row in late:
-        day = np.searchsorted(found.dates, np.datetime64(row["time"].date()))
-        assert found.effort_s[day, 23] > 0 and found.effort_s[day + 1, 0] > 0
+        day = row["time"].date()
+        for key in ((day, 23), (day + timedelta(days=1), 0)):
+            assert effort[key] == pytest.approx(expected[key])
 
 
 def test_the_daily_rhythm_is_per_recorded_hour(survey):

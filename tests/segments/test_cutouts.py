@@ -76,7 +76,8 @@ def test_of_a_long_recording_only_what_is_around_the_segment_is_read(
 def test_segments_at_the_edges_are_drawn(tmp_path: Path, edges: tuple[float, float]) -> None:
     tiles = tiles_of(tmp_path / "b.wav", 5.0, 0.1)
     grid = tiles.window.grid
-    light(sound_cutout(tiles, grid, region_of(grid, *edges, 300.0, 11_000.0)))
+    pixels = light(sound_cutout(tiles, grid, region_of(grid, *edges, 300.0, 11_000.0)))
+    assert pixels.min() < 20 and pixels.max() > 150, "its levels are seen, also where the recording ends"
 
 
 def test_a_segment_of_a_picture_is_in_its_own_colours_and_the_rest_is_dark() -> None:
