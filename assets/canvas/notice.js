@@ -36,6 +36,11 @@ export class Notice {
     this.node.hidden = true;
   }
 
+  /** Hide a sentence that is no longer true, if it is the one on screen. */
+  retract(sentence) {
+    if (this.node.firstChild?.textContent === sentence) this.hide();
+  }
+
   #replace(sentence, ...buttons) {
     clearTimeout(this.#timer);
     this.node.replaceChildren(element("span", {}, sentence), ...buttons);

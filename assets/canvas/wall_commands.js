@@ -3,6 +3,8 @@ import { BACKGROUND } from "./segment_labels.js";
 import { grouped } from "./text.js";
 import { afterEdit, screenEdit } from "./wall_marks.js";
 
+const ON_THEIR_WAY = "The pictures of this screen are still on their way: accept them when you have seen them.";
+
 export class WallCommands {
   #done = []; // screens that were stored: the number of their edit, the items and marks before
   #undone = [];
@@ -97,12 +99,22 @@ export class WallCommands {
     else bridge.showSimilar(cursor);
   }
 
+  get #isWaiting() {
+    const { list, grid } = this.wall;
+    return grid.screen.some((id) => !list.isShown(id) && !list.gone.has(id));
+  }
+
+  /** Pictures arrived: once all of the screen are there, nothing covers them that asks to wait. */
+  arrived() {
+    if (!this.#isWaiting) this.wall.notice.retract(ON_THEIR_WAY);
+  }
+
   /** Store the screen as one edit, and go to the next one. */
   acceptScreen() {
     const { list, grid, marks, notice } = this.wall;
     const ids = grid.screen;
-    if (ids.some((id) => !list.isShown(id) && !list.gone.has(id))) {
-      notice.show("The pictures of this screen are still on their way: accept them when you have seen them.");
+    if (this.#isWaiting) {
+      notice.show(ON_THEIR_WAY);
       return;
     }
     const seen = ids.filter((id) => list.items.has(id) && typeof list.cutouts.get(id) !== "string");

@@ -97,7 +97,10 @@ export class Wall {
     this.live = element("div", { class: "live", role: "log", "aria-live": "polite" });
     new WallKeyboard(disposables, this);
     disposables.listen(this.list, "items", () => this.#arrived());
-    disposables.listen(this.list, "cutouts", () => this.grid.refresh());
+    disposables.listen(this.list, "cutouts", () => {
+      this.grid.refresh();
+      this.commands.arrived();
+    });
     disposables.listen(this.list, "problem", ({ detail }) => !detail.unauthorized && this.notice.show(detail.message));
     disposables.listen(this.outbox, "change", () => this.refresh());
     disposables.listen(this.outbox, "stored", ({ detail }) => this.#stored(detail.done));

@@ -1,3 +1,6 @@
+import { Disposables } from "/canvas/disposables.js";
+import { Notice } from "/canvas/notice.js";
+import { WallCommands } from "/canvas/wall_commands.js";
 import { WallLayout } from "/canvas/wall_layout.js";
 import { WallList } from "/canvas/wall_list.js";
 import { afterEdit, screenEdit, WallMarks, wallKeys } from "/canvas/wall_marks.js";
@@ -90,4 +93,23 @@ test("the sentence says what Enter does", () => {
   marks.mark([1]);
   marks.give(4, [2]);
   equal(screenSentence([1, 2, 3], marks, open).startsWith("Enter accepts the other 1 and labels 1. 1 marked without a class"), true);
+});
+
+test("the sentence that asks to wait for pictures goes when they are there, and takes no other with it", () => {
+  const shown = new Set([1]);
+  const notice = new Notice(new Disposables());
+  const wall = { notice, list: { isShown: (id) => shown.has(id), gone: new Set() }, grid: { screen: [1, 2, 3] } };
+  const commands = new WallCommands(wall);
+  commands.acceptScreen();
+  equal(notice.node.textContent.startsWith("The pictures of this screen are still on their way"), true);
+  shown.add(2);
+  commands.arrived();
+  equal(notice.node.hidden, false);
+  shown.add(3);
+  commands.arrived();
+  equal(notice.node.hidden, true);
+  notice.show("Undone.");
+  commands.arrived();
+  equal(notice.node.hidden, false);
+  notice.hide();
 });
