@@ -4,6 +4,7 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.session import the_project
+from pages.widgets.choice import choose_one
 from pages.widgets.errors import show_errors
 from pages.widgets.export_form import (
     FOLDER,
@@ -56,17 +57,7 @@ project = the_project()
 
 with show_errors():
     hint(project, "export", "Everything you confirmed leaves with your name on it; predictions with their probability.")
-    what = st.segmented_control(
-        "Export",
-        list(WHAT),
-        default="labels",
-        required=True,
-        format_func=WHAT.__getitem__,
-        key="export.which",
-        persist_state="session",
-        label_visibility="collapsed",
-    )
-    if what == "project":
+    if choose_one("Export", WHAT, key="export.which") == "project":
         pack_project(project)
     else:
         export_labels(project)

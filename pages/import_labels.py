@@ -4,6 +4,7 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.session import the_project
+from pages.widgets.choice import choose_one
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
 from pages.widgets.import_form import choose_columns, choose_labels, choose_options, import_button, undo_button
@@ -74,17 +75,7 @@ project = the_project()
 
 with show_errors():
     hint(project, "import", "Labels of Raven, BirdNET, whombat, Label Studio and others find their recordings by name.")
-    source = st.segmented_control(
-        "Import",
-        list(SOURCES),
-        default="labels",
-        required=True,
-        format_func=SOURCES.__getitem__,
-        key="import.source",
-        persist_state="session",
-        label_visibility="collapsed",
-    )
-    if source == "copy":
+    if choose_one("Import", SOURCES, key="import.source") == "copy":
         merge_copy(project)
     else:
         import_labels(project)

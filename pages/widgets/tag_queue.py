@@ -6,6 +6,7 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.dialogs import dialog_button
+from pages.widgets.choice import choose_one
 from pages.widgets.library.bag_list import SORTED
 
 _SHOWN = {"unfinished": "Not finished", "untagged": "Untagged", "all": "All", "tag conflicts": "Conflicts"}
@@ -13,20 +14,11 @@ _SHOWN = {"unfinished": "Not finished", "untagged": "Untagged", "all": "All", "t
 
 def choose_bags(project: Project) -> tuple[dict[str, str | int], bool]:
     """Show the row of choices; returns the queue of the canvas and whether sounds play when they are opened."""
-    shown = [one for one in _SHOWN if one != "tag conflicts" or project.review.count_conflicts()[0]]
-    if st.session_state.get("tag.show") not in shown:
-        st.session_state.pop("tag.show", None)
+    shown = {
+        one: title for one, title in _SHOWN.items() if one != "tag conflicts" or project.review.count_conflicts()[0]
+    }
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tag-row"):
-        show = st.segmented_control(
-            "Show",
-            shown,
-            default="unfinished",
-            required=True,
-            format_func=_SHOWN.__getitem__,
-            key="tag.show",
-            persist_state="session",
-            label_visibility="collapsed",
-        )
+        show = choose_one("Show", shown, key="tag.show")
         sort = st.selectbox(
             "Sort by",
             list(SORTED),

@@ -10,29 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from miml_core.insights import Choice, Detections, activity
+from miml_core.insights import Choice, Detections, activity, aggregates, tables
 from miml_core.insights.activity import rhythm_of
-from miml_core.insights.aggregates import (
-    accumulation,
-    class_sites,
-    co_occurrence,
-    per_clip,
-    probability_histogram,
-    site_days,
-)
 from miml_core.insights.sun import sun_times
-from miml_core.insights.tables import (
-    Table,
-    accumulation_table,
-    activity_table,
-    class_sites_table,
-    co_occurrence_table,
-    histogram_table,
-    per_clip_table,
-    rhythm_table,
-    site_days_table,
-    to_csv,
-)
 from miml_core.media.recording_place import Place
 from pages.widgets.guidance import empty_state
 from pages.widgets.text import count, thousands
@@ -140,13 +120,15 @@ def _activity(source: Detections, choice: Choice, sun: Sun | None, list_cell: Li
     lines = None if sun is None else sun_times(sun.place, found.dates.astype(object).tolist(), sun.utc_offset)
     figure = activity_figure(found, is_sound=source.is_sound, per_effort=_per_effort(), sun=lines)
     summary = _summary(source, int(found.counts.sum()), found.effort_s.sum(), int(found.clips.sum()))
-    point = _show("activity", figure, activity_table(found), source, choice, summary)
+    point = _show("activity", figure, tables.activity_table(found), source, choice, summary)
     if point is not None:
         day = date.fromisoformat(point[0])
         list_cell(replace(choice, first_day=day, last_day=day, hour_of_day=int(point[1])))
     rhythm = rhythm_of(found, source.is_sound)
     figure = rhythm_figure(rhythm, is_sound=source.is_sound)
-    of_hour = _show("rhythm", figure, rhythm_table(rhythm), source, choice, "**Daily rhythm**, over all chosen days")
+    of_hour = _show(
+        "rhythm", figure, tables.rhythm_table(rhythm), source, choice, "**Daily rhythm**, over all chosen days"
+    )
     if of_hour is not None and point is None:
         list_cell(replace(choice, hour_of_day=int(of_hour[0])))
 
@@ -154,13 +136,13 @@ def _activity(source: Detections, choice: Choice, sun: Sun | None, list_cell: Li
 def _site_days(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import site_days_figure
 
-    found = site_days(source, choice)
+    found = aggregates.site_days(source, choice)
     if not len(found.dates):
         _nothing_recorded(source)
         return None
     figure = site_days_figure(found, is_sound=source.is_sound, per_effort=_per_effort())
     summary = _summary(source, int(found.counts.sum()), found.effort_s.sum(), int(found.clips.sum()))
-    point = _show("sites", figure, site_days_table(found), source, choice, summary)
+    point = _show("sites", figure, tables.site_days_table(found), source, choice, summary)
     if point is None:
         return None
     day = date.fromisoformat(point[0])
@@ -170,17 +152,17 @@ def _site_days(source: Detections, choice: Choice) -> Choice | None:
 def _class_sites(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import class_sites_figure
 
-    found = class_sites(source, choice)
+    found = aggregates.class_sites(source, choice)
     figure = class_sites_figure(found, is_sound=source.is_sound, per_effort=_per_effort())
     summary = _summary(source, int(found.counts.sum()), found.effort_s.sum(), int(found.clips.sum()))
-    point = _show("classes", figure, class_sites_table(found), source, choice, summary)
+    point = _show("classes", figure, tables.class_sites_table(found), source, choice, summary)
     return None if point is None else replace(choice, class_name=str(point[0]), sites=(str(point[1]),))
 
 
 def _accumulation(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import accumulation_figure
 
-    found = accumulation(source, choice)
+    found = aggregates.accumulation(source, choice)
     if not len(found.dates):
         _nothing_recorded(source)
         return None
@@ -188,14 +170,14 @@ def _accumulation(source: Detections, choice: Choice) -> Choice | None:
     files = "recording" if source.is_sound else "picture"
     summary = f"{count(int(found.found[-1]), 'class', 'classes')} in {days} with a {files}."
     figure = accumulation_figure(found, is_sound=source.is_sound)
-    _show("accumulation", figure, accumulation_table(found), source, choice, summary)
+    _show("accumulation", figure, tables.accumulation_table(found), source, choice, summary)
     return None
 
 
 def _together(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import co_occurrence_figure
 
-    found = co_occurrence(source, choice)
+    found = aggregates.co_occurrence(source, choice)
     heard = int((np.diag(found.counts) > 0).sum())
     noun = "clip" if source.is_sound else "picture"
     if heard < 2:
@@ -206,19 +188,19 @@ def _together(source: Detections, choice: Choice) -> Choice | None:
         f"Of the {noun}s with either of two classes, the share with both; {thousands(found.n_clips)} {noun}s.{shown}"
     )
     figure = co_occurrence_figure(found, is_sound=source.is_sound)
-    _show("together", figure, co_occurrence_table(found), source, choice, summary)
+    _show("together", figure, tables.co_occurrence_table(found), source, choice, summary)
     return None
 
 
 def _probability(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import histogram_figure
 
-    found = probability_histogram(source, choice)
-    effort = class_sites(source, choice)
+    found = aggregates.probability_histogram(source, choice)
+    effort = aggregates.class_sites(source, choice)
     checked = f" {count(found.n_checked, 'label')} of people are not in the bars." if found.n_checked else ""
     total = int(found.counts.sum())
     summary = _summary(source, total, effort.effort_s.sum(), int(effort.clips.sum()))
-    table = histogram_table(found, effort.effort_s.sum() / 3600, int(effort.clips.sum()))
+    table = tables.histogram_table(found, effort.effort_s.sum() / 3600, int(effort.clips.sum()))
     _show("probability", histogram_figure(found), table, source, choice, summary + checked)
     return None
 
@@ -226,21 +208,30 @@ def _probability(source: Detections, choice: Choice) -> Choice | None:
 def _per_clip(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import per_clip_figure
 
-    found = per_clip(source, choice)
+    found = aggregates.per_clip(source, choice)
     noun = "clip" if source.is_sound else "picture"
     summary = f"{count(int(found.clips[1:].sum()), noun)} of {thousands(int(found.clips.sum()))} with a detection."
-    _show("per_clip", per_clip_figure(found, is_sound=source.is_sound), per_clip_table(found), source, choice, summary)
+    _show(
+        "per_clip",
+        per_clip_figure(found, is_sound=source.is_sound),
+        tables.per_clip_table(found),
+        source,
+        choice,
+        summary,
+    )
     return None
 
 
-def _show(name: str, figure: Any, table: Table, source: Detections, choice: Choice, summary: str) -> list[Any] | None:
+def _show(
+    name: str, figure: Any, table: tables.Table, source: Detections, choice: Choice, summary: str
+) -> list[Any] | None:
     """Draw a figure and its files; return what the clicked point carries."""
     picture = st.session_state.get(_PICTURE, "png")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(summary, width="stretch")
         st.download_button(
             "CSV",
-            data=lambda: to_csv(table),
+            data=lambda: tables.to_csv(table),
             file_name=f"{file_name(source, choice, name)}.csv",
             mime="text/csv",
             key=f"insights.csv.{name}",
