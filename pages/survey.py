@@ -29,6 +29,9 @@ with show_errors():
             "Install it with `pip install 'bagtag[cluster]'`, then start Bagtag again.",
             icon="travel_explore",
         )
+        if has_sample(project):
+            st.subheader("Check a sample")
+            sample_results(project)
     else:
         hint(
             project,

@@ -21,6 +21,7 @@ from miml_core.archive.sample_project import add_run, draw_into_project, open_pr
 from miml_core.bags import BACKGROUND
 from miml_core.project import Project
 from miml_core.project.db.schema import jobs
+from pages.widgets.text import plain
 from tests.archive.conftest import make_bundle, make_survey
 from tests.pages.conftest import press, texts
 from tests.project.sounds import RATE
@@ -65,6 +66,18 @@ def test_without_a_model_or_without_dask_the_page_says_what_to_do(home, no_worke
     monkeypatch.setattr("miml_core.archive.cluster.find_spec", lambda name: None)
     text = texts(show(project, "survey"))
     assert "needs Dask" in text and "pip install 'bagtag[cluster]'" in text and "pip install" in NOT_INSTALLED
+
+
+def test_the_archive_of_a_sample_is_shown_and_opens_in_insights(project, archive, show, monkeypatch):
+    assert "No archive yet" in texts(show(project, "survey"))
+    draw_into_project(archive, project.folder, PER_CLASS)
+    app = show(project, "survey")
+    assert "No archive yet" not in texts(app) and plain(str(archive)) in texts(app)
+    press(app, "Show in Insights")
+    assert project.get_preference("insights") == {"archive": str(archive), "source": "archive"}
+    monkeypatch.setattr("miml_core.archive.cluster.find_spec", lambda name: None)
+    text = texts(show(project, "survey"))
+    assert "needs Dask" in text and "Check a sample" in text, "results need no Dask"
 
 
 def test_the_form_starts_the_job_in_the_folders_that_were_chosen(project, home, show):

@@ -36,7 +36,7 @@ def folder_chooser(
             steps,
             index=None,
             key=f"{key}.browse",
-            placeholder="Browse …",
+            placeholder="Browse",
             label_visibility="collapsed",
             format_func=lambda step: "Up one folder" if step == _UP else step,
             on_change=_browse,

@@ -19,6 +19,7 @@ from miml_core.insights import Detections, open_source
 from miml_core.insights.archive_source import unread_results
 from miml_core.project import Project
 from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
+from pages.widgets.app.session import go_to
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_roots, existing_folder, home_folder
@@ -76,7 +77,7 @@ def remember(project: Project, **values: object) -> None:
 
 def choose_source(project: Project, row: DeltaGenerator) -> Detections | None:
     """Draw the choice of the source in a row; return it, or None (and show why) while there is none."""
-    archive = _remembered_archive(project)
+    archive = remembered_archive(project)
     st.session_state.setdefault(_SOURCE, "archive" if preferences(project).get("source") == "archive" else "project")
     with row:
         chosen = st.segmented_control(
@@ -123,7 +124,7 @@ def _remember_source(project: Project) -> None:
     attempt(remember, project, source=st.session_state[_SOURCE])
 
 
-def _remembered_archive(project: Project) -> Path | None:
+def remembered_archive(project: Project) -> Path | None:
     """Return the archive that was last used, or of which the project has a sample, if it may be used here."""
     sample = project.get_preference(ARCHIVE_SAMPLE)
     known = [preferences(project).get("archive"), sample.get("archive") if isinstance(sample, dict) else None]
@@ -134,6 +135,14 @@ def _remembered_archive(project: Project) -> Path | None:
             except BagtagError:
                 continue
     return None
+
+
+def show_archive(project: Project, archive: Path) -> None:
+    """Open the Insights page with an archive."""
+    remember(project, archive=str(archive), source="archive")
+    st.session_state[_SOURCE] = "archive"
+    st.session_state.pop(_MODEL, None)
+    go_to("insights")
 
 
 def _choose_model(archive: Path) -> str:

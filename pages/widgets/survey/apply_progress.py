@@ -11,7 +11,9 @@ from miml_core.archive.reading import read_failures
 from miml_core.project import Job, Project
 from miml_core.project.jobs.archive_targets import is_archive
 from pages.widgets.errors import attempt, show_errors
+from pages.widgets.folders.reachable import look_in_time
 from pages.widgets.guidance import empty_state
+from pages.widgets.insights.source import remembered_archive, show_archive
 from pages.widgets.text import count, percent, plain, thousands, time_left, when
 
 _SECONDS = 1.0
@@ -35,13 +37,10 @@ def latest_archive(project: Project) -> None:
     """Show the latest job, and keep it up to date."""
     job = next((job for job in project.jobs.list(limit=200) if job.kind == "apply" and job.state != "stopped"), None)
     if job is None:
-        empty_state(
-            "No archive yet",
-            "Here you will see files, hours, failures and the time left. You may close this tab meanwhile.",
-            icon="database",
-        )
+        _no_job(project)
         return
-    st.markdown(f":material/database: {plain(str(job.params.get('archive', '')))}")
+    archive = Path(str(job.params.get("archive", "")))
+    _archive_line(project, archive, can_show=not job.active and is_archive(archive))
     if job.active:
         _working(project, job)
     else:
@@ -49,6 +48,38 @@ def latest_archive(project: Project) -> None:
     _figures(project, job)
     if not job.active:
         _failures(job)
+
+
+def _no_job(project: Project) -> None:
+    """Show the archive that the project has a sample of, or what will be here."""
+    archive = look_in_time(project.folder / "archives", lambda: remembered_archive(project))
+    if archive is not None and is_archive(archive):
+        _archive_line(project, archive, can_show=True)
+        return
+    amount = "files, hours" if project.kind == "sound" else "files"
+    empty_state(
+        "No archive yet",
+        f"Here you will see {amount}, failures and the time left. You may close this tab meanwhile.",
+        icon="database",
+    )
+
+
+def _archive_line(project: Project, archive: Path, *, can_show: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="survey-archive"):
+        st.markdown(f":material/database: {plain(str(archive))}", width="stretch")
+        if can_show:
+            st.button(
+                "Show in Insights",
+                key="survey.insights",
+                icon=":material/insights:",
+                on_click=attempt,
+                args=(_show_in_insights, project, archive),
+            )
+
+
+def _show_in_insights(project: Project, archive: Path) -> None:
+    show_archive(project, archive)
+    st.rerun()  # the button is part of a fragment, and another page is a run of the whole app
 
 
 def _working(project: Project, job: Job) -> None:
