@@ -7,7 +7,7 @@ true. Undo follows the person, not the screen: it undoes the latest edit of the 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, exists, func, insert, select, update
 
@@ -107,17 +107,7 @@ def redo(connection: Connection, annotator: str, bag_id: int | None = None, nonc
     if row is None:
         raise CannotUndo("There is nothing to redo.")
     changes = _reapply(connection, row, backwards=False)
-    result = record(
-        connection,
-        changes,
-        annotator=annotator,
-        edit=row.act,
-        sentence=f"redid: {row.sentence}",
-        bag_id=row.bag_id,
-        kind="redo",
-        target=row.id,
-        nonce=nonce,
-    )
+    result = _record_again(connection, row, changes, annotator, nonce, kind="redo")
     connection.execute(update(history).where(history.c.id == row.id).values(undone=False))
     return result
 
@@ -125,21 +115,34 @@ def redo(connection: Connection, annotator: str, bag_id: int | None = None, nonc
 def _undo(connection: Connection, row: Row[Any], annotator: str, nonce: str | None) -> EditResult:
     changes = _reapply(connection, row, backwards=True)
     try:
-        result = record(
-            connection,
-            changes,
-            annotator=annotator,
-            edit=row.act,
-            sentence=f"undid: {row.sentence}",
-            bag_id=row.bag_id,
-            kind="undo",
-            target=row.id,
-            nonce=nonce,
-        )
+        result = _record_again(connection, row, changes, annotator, nonce, kind="undo")
     except invariants.Broken as error:
         raise CannotUndo(f"This cannot be undone: {row.sentence}. {error}") from error
     connection.execute(update(history).where(history.c.id == row.id).values(undone=True))
     return result
+
+
+def _record_again(
+    connection: Connection,
+    row: Row[Any],
+    changes: RowChanges,
+    annotator: str,
+    nonce: str | None,
+    *,
+    kind: Literal["undo", "redo"],
+) -> EditResult:
+    """Add the entry of undoing or redoing the entry `row`."""
+    return record(
+        connection,
+        changes,
+        annotator=annotator,
+        edit=row.act,
+        sentence=f"{'undid' if kind == 'undo' else 'redid'}: {row.sentence}",
+        bag_id=row.bag_id,
+        kind=kind,
+        target=row.id,
+        nonce=nonce,
+    )
 
 
 def _reapply(connection: Connection, row: Row[Any], *, backwards: bool) -> RowChanges:
