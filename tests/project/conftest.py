@@ -12,7 +12,9 @@ from miml_core.instances import Instances
 from miml_core.media.grid import Grid
 from miml_core.project import Project
 from miml_core.project.media import files as media_files
+from miml_core.project.packing.pack import pack
 from miml_core.segments.regions import Region
+from tests.project.foreign import add_job
 from tests.project.job_stages import Forked, forked_workers, make_stages
 
 N_FEATURES = 4
@@ -146,3 +148,37 @@ def store_run(
     )
     review_index.summarise_all(project.store)
     return run_id
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with tags, labels, a run file, a segmenter, a queued job, and recordings of the same name."""
+    home = tmp_path_factory.mktemp("garden")
+    with Project.create(home / "project", name="Garden", annotator="Ann") as project:
+        add_bags(project, 3, 4)
+        wren = project.edits.add_class("Wren").id
+        project.edits.tag(1, wren)
+        project.edits.set_label(1, wren)
+        project.edits.finish(1)
+        add_job(project, "export", {"format": "csv", "path": str(home / "owned.csv")})
+        with project.store.write() as connection:
+            for number, place in enumerate(("site 1/dawn.wav", "site 2/dawn.wav", "site 1/DAWN.wav"), start=1):
+                target = home / "recordings" / place
+                target.parent.mkdir(parents=True, exist_ok=True)
+                (home / "project" / "media" / f"clip {number - 1}.wav").rename(target)
+                connection.exec_driver_sql("UPDATE media SET path = ? WHERE id = ?", (f"../recordings/{place}", number))
+            connection.exec_driver_sql(
+                "INSERT INTO runs (id, model, params, seed, state, started_at, scores, curves, classes, background, "
+                "feature_key, n_bags, n_segments, n_corrections, annotator, message) "
+                "VALUES (7, 'ored-lr', '{}', 0, 'done', 1.0, '{}', '{}', '[]', 0, 'x', 0, 0, 0, 'Ann', '')"
+            )
+    for name in ("runs/7/model.npz", "segmenters/1.npz", "runs/9/model.npz", "cache/x.bin", "notes.txt"):
+        (home / "project" / name).parent.mkdir(exist_ok=True, parents=True)
+        (home / "project" / name).write_bytes(name.encode())
+    return home / "project"
+
+
+@pytest.fixture(scope="module")
+def packed(garden: Path) -> Path:
+    with Project.open(garden) as project:
+        return pack(project.store, garden.parent / "garden.zip", media=True).path

@@ -80,13 +80,7 @@ def _changed(project: Project, n_changed: int) -> None:
             "file as it is now: its segments are then out of date, and are found again on the Segment page."
         )
         with st.container(horizontal=True):
-            st.button(
-                "Check again",
-                key="changed.look",
-                icon=":material/refresh:",
-                on_click=attempt,
-                args=(project.media.refresh_missing,),
-            )
+            _check_again(project, key="changed.look")
             action_button(
                 "Accept as they are now" if n_changed > 1 else "Accept as it is now",
                 _accept,
@@ -94,6 +88,11 @@ def _changed(project: Project, n_changed: int) -> None:
                 key="changed.accept",
                 icon=":material/published_with_changes:",
             )
+
+
+def _check_again(project: Project, *, key: str) -> None:
+    look = project.media.refresh_missing
+    st.button("Check again", key=key, icon=":material/refresh:", on_click=attempt, args=(look,))
 
 
 def _missing(project: Project, missing: int) -> None:
@@ -105,13 +104,7 @@ def _missing(project: Project, missing: int) -> None:
         )
         folder = folder_chooser("Look in", key="missing.folder", project_folder=project.folder)
         with st.container(horizontal=True):
-            st.button(
-                "Check again",
-                key="missing.look",
-                icon=":material/refresh:",
-                on_click=attempt,
-                args=(project.media.refresh_missing,),
-            )
+            _check_again(project, key="missing.look")
             action_button(
                 "Search this folder",
                 _relink,
