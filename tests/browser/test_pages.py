@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from playwright.sync_api import TimeoutError
 
 from miml_core.project import Project
 from tests.browser.editor import EDITOR, Editor
+from tests.browser.messages import MessageLog
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
@@ -170,8 +172,10 @@ LATE = """({editor, link, wait}) => new Promise(resolve => {
 })"""
 
 
-def test_a_canvas_that_reports_while_its_page_is_left_does_not_bring_the_page_back(page):
+def test_a_canvas_that_reports_while_its_page_is_left_does_not_bring_the_page_back(tab, server, home):
     """Between the click on another page and its arrival: Streamlit took this for a request of the old page."""
+    page, messages = tab, MessageLog(tab)
+    open_in(page, server, home)
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     for wait, name in zip((0, 0, 10, 30, 60, 100), ("Segment", "Tag") * 3, strict=True):
@@ -179,7 +183,10 @@ def test_a_canvas_that_reports_while_its_page_is_left_does_not_bring_the_page_ba
         link = page.get_by_role("link", name=name, exact=True).element_handle()
         page.evaluate(LATE, {"editor": page.evaluate_handle(EDITOR), "link": link, "wait": wait})
         editor = Editor(page)
-        editor.wait(f"s.image && s.mode === '{name.lower()}'")
+        try:
+            editor.wait(f"s.image && s.mode === '{name.lower()}'")
+        except TimeoutError as error:
+            raise AssertionError(f"{name}, {wait} ms:\n{messages}") from error
         settled(page)
         assert problems == []
         assert page.url.split("?")[0].endswith(name.lower()), f"{name}, {wait} ms"

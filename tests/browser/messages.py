@@ -1,0 +1,52 @@
+"""What a page and Streamlit sent each other: printed when a page does not arrive."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+_KEPT = 200
+
+
+class MessageLog:
+    """The requests for runs and their beginnings and ends, from when the page is first opened."""
+
+    def __init__(self, page: Any) -> None:
+        self.lines: list[str] = []
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: Any) -> None:
+        self._add("connected")
+        socket.on("framesent", lambda content: self._sent(content))
+        socket.on("framereceived", lambda content: self._received(content))
+        socket.on("close", lambda _: self._add("closed"))
+
+    def _add(self, line: str) -> None:
+        self.lines = [*self.lines, f"{time.monotonic():.3f} {line}"][-_KEPT:]
+
+    def _sent(self, content: Any) -> None:
+        with suppress(DecodeError, TypeError):
+            message = BackMsg.FromString(content)
+            if message.WhichOneof("type") == "rerun_script":
+                asked = message.rerun_script
+                self._add(
+                    f"run {asked.page_script_hash[:8]} fragment {asked.fragment_id[:8]} auto {asked.is_auto_rerun}"
+                )
+
+    def _received(self, content: Any) -> None:
+        with suppress(DecodeError, TypeError):
+            message = ForwardMsg.FromString(content)
+            kind = message.WhichOneof("type")
+            fragments = [one[:8] for one in message.metadata.run.fragment_ids]
+            if kind in ("new_session", "navigation"):
+                self._add(f"{kind} {getattr(message, kind).page_script_hash[:8]} fragments {fragments}")
+            elif kind == "script_finished":
+                self._add(f"finished {message.script_finished} fragments {fragments}")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
