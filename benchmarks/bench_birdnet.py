@@ -76,7 +76,7 @@ def _windows_per_second(windows: NDArray[np.float32]) -> None:
 
 
 def _bare(windows: NDArray[np.float32], all_tensors: bool) -> Callable[[], None]:
-    """The whole model in LiteRT, one window at a time, with one thread."""
+    """Time the whole model in LiteRT, one window at a time, with one thread."""
     from ai_edge_litert.interpreter import Interpreter
 
     with warnings.catch_warnings():
@@ -97,7 +97,7 @@ def _bare(windows: NDArray[np.float32], all_tensors: bool) -> Callable[[], None]
 
 
 def _segments_and_features(folder: Path, path: Path) -> None:
-    """The whole chain for a bag of 10 s, without and with a cached timeline, and the bare interpreter's time for it."""
+    """Time the whole chain for a bag of 10 s, without and with a cached timeline, beside the bare interpreter."""
     from miml_core.project.instances.timelines import TimelineCaches
     from miml_core.project.media.files import BagFile
     from miml_core.project.media.fingerprint import fingerprint

@@ -142,7 +142,7 @@ def _measure(
 
 
 def _cpu_seconds(server: Server) -> float:
-    """What the server has computed so far; 0 where the system does not report it."""
+    """Return the processor seconds of the server so far; 0 where the system does not report it."""
     number = server.process.pid if server.process else 0
     try:
         fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()

@@ -49,7 +49,7 @@ def _times(figures: dict[str, float], what: str) -> str:
 
 
 def _quickest(found: list[dict[str, float]]) -> dict[str, float]:
-    """The least of each figure: other work on the machine only ever adds to a time."""
+    """Return the least of each figure: other work on the machine only ever adds to a time."""
     return {name: min(one[name] for one in found) for name in found[0]}
 
 

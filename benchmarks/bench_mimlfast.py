@@ -1,7 +1,7 @@
 """MIMLfast on a set of the size of the paper's largest: to its stopping rule, how time grows, beside ORed-LR.
 
 The paper's MSRA set has 30 000 bags, 270 000 instances, 99 labels, 2.7 labels per bag, and took 12 minutes on 16 cores.
-Ours is generated: a label has two kinds of segments, frequent and rare labels, nine segments of 100 features a bag.
+Ours is generated: a label has two kinds of segments, frequent and rare labels, nine segments of 100 features per bag.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ N_LABELS, BAG_SIZE, N_FEATURES = 99, 9, 100
 
 
 def generated(n_bags: int, seed: int = 0) -> tuple[BagSet, np.ndarray]:
-    """Bags and the true labels of their segments; the labels look the same whatever the seed."""
+    """Return bags and the true labels of their segments; the labels look the same whatever the seed."""
     centres = 0.6 * np.random.default_rng(99).standard_normal((N_LABELS, 2, N_FEATURES))
     rng = np.random.default_rng(seed)
     frequency = 1.0 / np.sqrt(np.arange(1, N_LABELS + 1))
@@ -38,7 +38,7 @@ def generated(n_bags: int, seed: int = 0) -> tuple[BagSet, np.ndarray]:
 
 
 def seconds_of_a_pass(bags: BagSet) -> float:
-    """As many steps as there are bags, from random weights."""
+    """Time as many steps as there are bags, from random weights."""
     rng = np.random.default_rng(0)
     X, candidate = bags.X.astype(np.float32), np.ones(bags.tags[bags.bag_of].shape, dtype=bool)
     weights = Weights.random(N_FEATURES, N_LABELS, 100, 5, rng)
@@ -73,7 +73,7 @@ def run() -> None:
 
 
 def beside_ored_lr(test: tuple[BagSet, np.ndarray], n_bags: int = 2000) -> None:
-    """The same bags to both; ORed-LR with alpha given, so that neither chooses its strength."""
+    """Give the same bags to both; ORed-LR with alpha given, so that neither chooses its strength."""
     solver = "stochastic" if "stochastic" in SOLVERS else "lbfgs"
     bags = generated(n_bags)[0]
     ours, right = fit(MIMLFast(K=5), bags, test)

@@ -24,7 +24,7 @@ def run() -> None:
 
 
 def _objective(bags: BagSet) -> None:
-    """One objective and gradient in units of the two matrix products and the softmax it cannot do without."""
+    """Time one objective and gradient in units of the two matrix products and the softmax it cannot do without."""
     Z = np.concatenate([(bags.X - bags.X.mean(0)) / (bags.X.std(0) + 1e-9), np.ones((bags.n_segments, 1))], axis=1)
     W = 0.1 * np.random.default_rng(0).standard_normal((Z.shape[1], bags.n_classes))
     objective = MarginalLikelihood(Z, bags, leak=0.01, alpha=1.0)

@@ -50,7 +50,7 @@ def _seconds(work: Callable[[int], object]) -> float:
 
 
 def _draw(folder: Path) -> list[Path]:
-    """Patches of smooth and rough colour, about as busy as photographs, as JPEG files."""
+    """Draw patches of smooth and rough colour, about as busy as photographs, as JPEG files."""
     rng = np.random.default_rng(0)
     paths = []
     for number in range(N_PICTURES):

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def forward_in_numpy(prior: Array) -> Array:
-    """Algorithm 1 of Pham et al. (2015), every class required: a chain a segment, by arrays of subsets."""
+    """Run algorithm 1 of Pham et al. (2015), every class required: one step per segment, by arrays of subsets."""
     n, r = prior.shape
     masks = np.arange(1 << r)
     has = (masks[:, None] >> np.arange(r)) & 1 == 1

@@ -1,6 +1,6 @@
 """A large project: 20 000 bags, 800 000 segments, a run with predictions; does everything a person does stay quick?
 
-The rows are made up and written in bulk, as jobs would have left them; then the public interface is timed.
+The rows are generated and written in bulk, as jobs would have left them; then the public interface is timed.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _time_acts(project: Project, n_bags: int) -> None:
 
 
 def _seconds(act: Callable[[], Any], repeats: int) -> float:
-    """The median of some tries."""
+    """Return the median of some tries."""
     taken = []
     for _ in range(repeats):
         began = time.perf_counter()

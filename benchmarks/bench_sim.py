@@ -54,7 +54,7 @@ def hja() -> BagSet:
 
 
 def generated(n_bags: int = 548, n_classes: int = 13, bag_size: int = 9, n_features: int = 38) -> BagSet:
-    """Bags of segments around class centres, two or three classes a bag."""
+    """Return bags of segments around class centres, two or three classes per bag."""
     rng = np.random.default_rng(0)
     centres = rng.standard_normal((n_classes, n_features))
     own = rng.integers(0, n_classes, (n_bags, 3))
@@ -76,7 +76,7 @@ def seconds_of_fit(bags: BagSet, **params: object) -> float:
 
 
 def seconds_of_plain_loop(bags: BagSet, steps: int = 5) -> float:
-    """A few of the T K steps of the loop, scaled up to all of them."""
+    """Time a few of the T K steps of the loop, scaled up to all of them."""
     centred = bags.X - bags.X.mean(axis=0)
     problem = Problem.of(bags, centred / np.linalg.norm(centred), "rank", "softmax")
     supports = problem.supports(next(heuristic(problem, LAM, T=1, K=1)).W)
@@ -97,7 +97,7 @@ def run() -> None:
 
 
 def show_growth(words: str, times: dict[int, float]) -> None:
-    """Times by size, and the power of the size that they grow with."""
+    """Print times by size, and the power of the size that they grow with."""
     power = np.polyfit(np.log(list(times)), np.log(list(times.values())), 1)[0]
     listed = ", ".join(f"{size}: {seconds:.2f} s" for size, seconds in times.items())
     print(f"  {words} {listed}; grows as {words}^{power:.2f}")

@@ -45,7 +45,7 @@ def run() -> None:
 
 
 def _parts(folder: Path) -> None:
-    """What a minute costs in bags of ten seconds, part by part, and a picture of ten seconds."""
+    """Time a minute in bags of ten seconds, part by part, and a picture of ten seconds."""
     path = write_sound(folder / "minute.wav", 60)
     settings = InstanceSettings.for_rate(RATE)
     samples, _ = read_audio(path, 0.0, BAG_SECONDS)
@@ -70,7 +70,7 @@ def _parts(folder: Path) -> None:
 
 
 def _bare_stfts(samples: NDArray[np.float32]) -> dict[str, Callable[[], object]]:
-    """The STFT with our window and hop: as two libraries offer it, and the least there is, transforms of frames."""
+    """Return the STFT with our window and hop by two libraries, and the least there is, transforms of frames."""
     import librosa
     import scipy.signal
     from scipy.fft import rfft

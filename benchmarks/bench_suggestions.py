@@ -54,7 +54,7 @@ def run() -> None:
 
 
 def _make_project(home: Path, title: str) -> Path:
-    """Every clip is a file of its own with another noise, so that none is known from another one."""
+    """Make a project whose clips are files with different noise, so that none is known from another one."""
     species = list(CALLS)
     files = [
         write_calls(home / "clips" / title / f"{number:03d}.wav", species[number % len(species)], CLIP_SECONDS, number)

@@ -21,7 +21,7 @@ WHAT = {"labels": "Labels", "project": "The whole project"}
 
 
 def export_labels(project: Project) -> None:
-    """Segments with their labels, in the formats of other programs."""
+    """Draw the export of segments with their labels, in the formats of other programs."""
     form, rows = st.columns([2, 3], gap="large")
     with form, show_errors():
         choice = choose_export(project)
@@ -43,7 +43,7 @@ def export_labels(project: Project) -> None:
 
 
 def pack_project(project: Project) -> None:
-    """Everything, to be opened elsewhere."""
+    """Draw the packing of everything, to be opened elsewhere."""
     form, made = st.columns([2, 3], gap="large")
     with form, show_errors():
         choose_packing(project)
@@ -56,7 +56,7 @@ def pack_project(project: Project) -> None:
 project = the_project()
 
 with show_errors():
-    hint(project, "export", "Everything you confirmed leaves with your name on it; predictions with their probability.")
+    hint(project, "export", "Labels you confirmed are exported with your name, predictions with their probability.")
     if choose_one("Export", WHAT, key="export.which") == "project":
         pack_project(project)
     else:

@@ -16,7 +16,7 @@ SOURCES = {"labels": "Labels of other programs", "copy": "Another annotator’s 
 
 
 def import_labels(project: Project) -> None:
-    """Labels of Raven, BirdNET, whombat, Label Studio and others."""
+    """Draw the import of labels of Raven, BirdNET, whombat, Label Studio and others."""
     form, shown = st.columns([2, 3], gap="large")
     with form, show_errors():
         table = choose_labels(project)
@@ -48,7 +48,7 @@ def import_labels(project: Project) -> None:
 
 
 def merge_copy(project: Project) -> None:
-    """The work of another annotator on a copy of this project."""
+    """Draw the merge of the work of another annotator on a copy of this project."""
     form, shown = st.columns([2, 3], gap="large")
     plan = None
     with form, show_errors():

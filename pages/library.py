@@ -19,7 +19,7 @@ noun, nouns = NOUNS[project.kind]
 @st.fragment(run_every=2.0)
 @show_errors()
 def library_bags() -> None:
-    """Filters and the table of bags, kept up to date. Each part has a place of its own, so that none moves another."""
+    """Draw filters and the table of bags, kept up to date; each part has its own place, so that none moves another."""
     notices, filters, actions, table = st.container(), st.container(), st.container(), st.container()
     if project.progress().n_bags == 0:
         with table:

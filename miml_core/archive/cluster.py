@@ -219,7 +219,7 @@ def _client(make: Any, scheduler: str) -> Client:
         return make(scheduler, timeout=_WAIT_SECONDS // 4)
     except (OSError, ValueError, TimeoutError) as error:
         raise BagtagError(
-            f"No Dask scheduler answers at {scheduler!r}; start one with `dask scheduler`, or check the address."
+            f"No Dask scheduler responds at {scheduler!r}; start one with `dask scheduler`, or check the address."
         ) from error
 
 

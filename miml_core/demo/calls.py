@@ -121,7 +121,7 @@ def _trill(rng: np.random.Generator, voice: Voice) -> Call:
 
 
 def _whistle(rng: np.random.Generator, voice: Voice) -> Call:
-    """One long, pure, nearly level note."""
+    """Return one long, pure, nearly level note."""
     seconds = rng.uniform(0.45, 0.9) / voice.tempo
     line = glide(seconds, 1.0, 1.015, 0.985) * 2700 * voice.pitch
     return tone(line * (1 + 0.006 * np.sin(2 * np.pi * 6 * sample_times(len(line)))), attack=0.05)
@@ -138,13 +138,13 @@ def _falling_sweep(rng: np.random.Generator, voice: Voice) -> Call:
 
 
 def _buzz(rng: np.random.Generator, voice: Voice) -> Call:
-    """A band of noise, as an insect-like songbird gives."""
+    """Return a band of noise, as an insect-like songbird gives."""
     low = 4600 * voice.pitch
     return hiss(rng, rng.uniform(0.4, 0.8) / voice.tempo, low, 1.6 * low, beat=48 * voice.tempo)
 
 
 def _harmonic_stack(rng: np.random.Generator, voice: Voice) -> Call:
-    """A nasal call: many overtones of a low note."""
+    """Return a nasal call: many overtones of a low note."""
     base = 190 * voice.pitch
     line = glide(rng.uniform(0.22, 0.38) / voice.tempo, base, 1.06 * base, 0.94 * base)
     return tone(line, (0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.2))
@@ -158,7 +158,7 @@ def _chirp_series(rng: np.random.Generator, voice: Voice) -> Call:
 
 
 def _warble(rng: np.random.Generator, voice: Voice) -> Call:
-    """A note whose pitch swings up and down."""
+    """Return a note whose pitch swings up and down."""
     n = round(rng.uniform(0.7, 1.2) / voice.tempo * RATE)
     swing = np.sin(2 * np.pi * 7.0 * voice.tempo * sample_times(n) + rng.uniform(0, 6.28))
     return tone(3500 * voice.pitch * (1 + 0.18 * swing))
@@ -172,7 +172,7 @@ def _hoot(rng: np.random.Generator, voice: Voice) -> Call:
 
 
 def _double_bell(rng: np.random.Generator, voice: Voice) -> Call:
-    """A high note that slides into a lower one, like a doorbell.
+    """Return a high note that slides into a lower one, like a doorbell.
 
     They form one sound: if two notes always occurred together, tags could not show whether the second is a call, too.
     """

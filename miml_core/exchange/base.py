@@ -57,7 +57,7 @@ class Format(LabelReader):
         """Yield (name, content) of each file; a name may have folders, with forward slashes."""
 
     def describe(self, rows: Sequence[SegmentRow]) -> dict[str, str]:
-        """Return what the side file of an export tells about this format."""
+        """Return what the side file of an export contains about this format."""
         return {}
 
     def parse_files(self, files: Iterable[tuple[str, bytes]]) -> list[SegmentRow]:

@@ -9,7 +9,7 @@ from miml_core.errors import BagtagError
 
 
 def import_optional(package: str, for_what: str) -> Any:
-    """Return a package, or raise a `BagtagError` that tells how to install it."""
+    """Return a package, or raise a `BagtagError` with the command that installs it."""
     try:
         return import_module(package)
     except ImportError as error:

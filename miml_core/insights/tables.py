@@ -53,7 +53,7 @@ def _number(value: Any) -> Any:
 
 
 def activity_table(found: Activity) -> Table:
-    """One row per date and hour with a recording."""
+    """Return one row per date and hour with a recording."""
     rows = [
         (str(found.dates[d]), int(h), int(found.counts[d, h]), found.effort_s[d, h] / 3600, int(found.clips[d, h]))
         for d, h in zip(*np.nonzero(found.recorded))
@@ -62,14 +62,14 @@ def activity_table(found: Activity) -> Table:
 
 
 def rhythm_table(found: DailyRhythm) -> Table:
-    """One row per hour of day."""
+    """Return one row per hour of day."""
     columns = ("hour", "detections", "recorded_hours", "clips", "detections_per_effort")
     rows = zip(found.hours.tolist(), found.counts.tolist(), found.effort_s / 3600, found.clips.tolist(), found.rate)
     return Table(columns, list(rows))
 
 
 def site_days_table(found: SiteDays) -> Table:
-    """One row per site and day with a recording."""
+    """Return one row per site and day with a recording."""
     rows = [
         (
             found.sites[s],
@@ -84,7 +84,7 @@ def site_days_table(found: SiteDays) -> Table:
 
 
 def class_sites_table(found: ClassSites) -> Table:
-    """One row per class and site, also without detections."""
+    """Return one row per class and site, also without detections."""
     rows = [
         (name, site, int(found.counts[c, s]), found.effort_s[s] / 3600, int(found.clips[s]))
         for c, name in enumerate(found.classes)
@@ -94,7 +94,7 @@ def class_sites_table(found: ClassSites) -> Table:
 
 
 def accumulation_table(found: Accumulation) -> Table:
-    """One row per day with a recording."""
+    """Return one row per day with a recording."""
     columns = ("date", "days", "recorded_hours_so_far", "clips_so_far", "classes_so_far", "mean_classes_of_random_days")
     rows: Iterable[tuple[Any, ...]] = zip(
         [str(day) for day in found.dates],
@@ -108,7 +108,7 @@ def accumulation_table(found: Accumulation) -> Table:
 
 
 def co_occurrence_table(found: CoOccurrence) -> Table:
-    """One row per pair of classes that occur."""
+    """Return one row per pair of classes that occur."""
     heard = np.diag(found.counts)
     rows = []
     for a, b in zip(*np.nonzero(np.triu(found.counts, 1))):
@@ -130,7 +130,7 @@ def co_occurrence_table(found: CoOccurrence) -> Table:
 
 
 def histogram_table(found: ProbabilityHistogram, effort_hours: float, clips: int) -> Table:
-    """One row per bin; effort is that of all of them."""
+    """Return one row per bin; effort is that of all of them."""
     columns = ("probability_from", "probability_to", "detections", "counted", "recorded_hours", "clips")
     rows = [
         (low, high, n, bool(low >= found.threshold - 1e-9), effort_hours, clips)
@@ -140,7 +140,7 @@ def histogram_table(found: ProbabilityHistogram, effort_hours: float, clips: int
 
 
 def per_clip_table(found: PerClip) -> Table:
-    """One row per number of detections."""
+    """Return one row per number of detections."""
     return Table(("detections", "clips"), list(zip(found.numbers.tolist(), found.clips.tolist())))
 
 

@@ -52,7 +52,7 @@ def class_quality(predicted: ArrayLike, labels: ArrayLike) -> list[ClassQuality]
     Parameters
     ----------
     predicted, labels : (n,) int
-        What the model predicted for the checked segments, and what people said.
+        What the model predicted for the checked segments, and the labels of people.
 
     Examples
     --------

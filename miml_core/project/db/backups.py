@@ -101,7 +101,7 @@ def copy_database(
 
 
 def _copy(source: sqlite3.Connection, partial: Path, *, gentle: bool, progress: CopyProgress | None) -> None:
-    def tell(status: int, remaining: int, total: int) -> None:
+    def report(status: int, remaining: int, total: int) -> None:
         if progress is not None:
             progress((total - remaining) * _PAGE_BYTES // 10**6, -(-total * _PAGE_BYTES // 10**6))
 
@@ -112,13 +112,13 @@ def _copy(source: sqlite3.Connection, partial: Path, *, gentle: bool, progress: 
             source.execute("BEGIN")  # a snapshot of the project, whatever is written meanwhile
         try:
             source.execute("SELECT 1 FROM sqlite_master").fetchone()
-            source.backup(copy, pages=pages, progress=tell, sleep=_GENTLE_PAUSE_S if gentle else 0.0)
+            source.backup(copy, pages=pages, progress=report, sleep=_GENTLE_PAUSE_S if gentle else 0.0)
         finally:
             if not in_transaction:
                 source.execute("ROLLBACK")
         copy.execute("PRAGMA journal_mode = DELETE")  # a single file, without a log beside it
         pages_copied = copy.execute("PRAGMA page_count").fetchone()[0]
-        with interrupted_by(copy, lambda: tell(0, 0, pages_copied)):
+        with interrupted_by(copy, lambda: report(0, 0, pages_copied)):
             found = copy.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise sqlite3.DatabaseError(f"the copy is damaged, and so is the project's database: {found}")

@@ -21,7 +21,7 @@ PARTS = 100
 
 @dataclass(frozen=True, eq=False)
 class CheckedPredictions:
-    """What a run predicted for segments, and what people who saw them said; one row per segment."""
+    """What a run predicted for segments, and the labels of people who saw them; one row per segment."""
 
     predicted: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -41,7 +41,7 @@ class CheckedPredictions:
 
 
 def checked_predictions(connection: Connection) -> CheckedPredictions:
-    """Return the checked predictions that tell most about the current run.
+    """Return the checked predictions that show best how reliable the current run is.
 
     Those of the random sample if they are enough, otherwise all; those of earlier runs only if there are too few.
     Scores that were imported and probabilities of our models say nothing of each other: imported suggestions are

@@ -1,4 +1,4 @@
-"""What the side file of an export tells: project, model, settings, people, filters and versions."""
+"""What the side file of an export contains: project, model, settings, people, filters and versions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FILTERS = ("what", "min_probability", "classes", "since", "until", "site")
 
 
 def facts_of_project(connection: Connection) -> dict[str, Any]:
-    """Return what the side file tells of the project: model, settings, people, versions."""
+    """Return what the side file contains about the project: model, settings, people, versions."""
     people = connection.execute(select(history.c.annotator).distinct()).scalars().all()
     run = _run(connection)
     return {
@@ -40,7 +40,7 @@ def facts_of_project(connection: Connection) -> dict[str, Any]:
 
 
 def facts_of_rows(rows: Iterable[SegmentRow]) -> dict[str, Any]:
-    """Return what the side file tells of the exported rows: how many, by status, class and annotator."""
+    """Return what the side file contains about the exported rows: how many, by status, class and annotator."""
     chosen = list(rows)
     return {
         "rows": len(chosen),
@@ -53,7 +53,7 @@ def facts_of_rows(rows: Iterable[SegmentRow]) -> dict[str, Any]:
 
 
 def facts_of_choice(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the side file tells of the choice: format, filters and options."""
+    """Return what the side file contains about the choice: format, filters and options."""
     return {
         "format": params["format"],
         "filters": {

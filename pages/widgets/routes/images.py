@@ -70,7 +70,7 @@ class Placement:
     tiles: SpectrogramTiles | None = None
 
     def tiling(self) -> dict[str, Any] | None:
-        """What a browser needs to ask for tiles: columns of the lowest level, columns per tile, the highest level."""
+        """Return what a browser needs to ask for tiles: columns of the lowest level, columns per tile, highest level."""
         from miml_core.media.tiles import TILE_COLUMNS
 
         if self.tiles is None:
@@ -79,7 +79,7 @@ class Placement:
 
 
 def send_image(request: Request, project: Project) -> Response:
-    """The picture of a bag at the version asked for; of a sound, one tile (`level`, `tile`) of it."""
+    """Send the picture of a bag at the version asked for; of a sound, one tile (`level`, `tile`) of it."""
     bag = project.bags.get(request.path_params["bag"])
     wanted = request.query_params.get("v", "")
     image = _tried.get((str(project.folder), wanted))
@@ -110,7 +110,7 @@ def image_version(project: Project, bag: Bag) -> str:
 
 
 def placement(project: Project, bag: Bag) -> Placement:
-    """Where a bag's picture lies; a file that cannot be read still gets axes for its segments."""
+    """Return where a bag's picture lies; a file that cannot be read still gets axes for its segments."""
     try:
         return _place(project, bag)
     except BagtagError:
@@ -118,7 +118,7 @@ def placement(project: Project, bag: Bag) -> Placement:
 
 
 def bag_image(project: Project, bag: Bag, level: int = 0, tile: int = 0) -> BagImage:
-    """The picture (or one tile of it) from memory, from the cache folder, or made now."""
+    """Return the picture (or one tile of it) from memory, from the cache folder, or made now."""
     which = f"-{level}-{tile}" if project.kind == "sound" else ""
     name = (str(project.folder), bag.id, image_version(project, bag), which)
     with _lock:
@@ -189,7 +189,7 @@ def _keep(kept: OrderedDict[Any, Any], name: Any, value: Any) -> None:
 
 
 def sound_image(spectrogram: Any, settings: Any) -> BagImage:
-    """A spectrogram as a picture with its extent."""
+    """Return a spectrogram as a picture with its extent."""
     from miml_core.media.rendering import render_png
 
     return BagImage(render_png(spectrogram, settings), "image/png", _extent(spectrogram.grid), spectrogram.rate)

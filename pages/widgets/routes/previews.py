@@ -64,7 +64,7 @@ def keep_preview(
 
 
 def send_preview(request: Request, project: Project) -> Response:
-    """A bag with the tried segments in place of its own."""
+    """Send a bag with the tried segments in place of its own."""
     preview = _previews.get((str(project.folder), request.path_params["preview"]))
     if preview is None:
         raise NotAllowed(404, "This preview is gone: change a setting to make it again.")

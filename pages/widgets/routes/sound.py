@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 def send_sound(request: Request, project: Project) -> Response:
-    """A stretch (`start`, `end`: seconds of the recording), at `factor` times its speed, between `low` and `high`."""
+    """Send a stretch (`start`, `end` in seconds of the recording) at `factor` times its speed, from `low` to `high`."""
     bag = project.bags.get(request.path_params["bag"])
     start, end = _stretch(request, bag)
     factor = number_in(request, "factor", 0.01, 4.0, 1.0)
@@ -60,7 +60,7 @@ def _band(request: Request) -> tuple[float, float] | None:
 def _clip(
     project: Project, bag: Bag, start: float, end: float, factor: float, band: tuple[float, float] | None
 ) -> tuple[bytes, str]:
-    """The WAV and its ETag; the latest are kept, since a browser asks for one piece by piece."""
+    """Return the WAV and its ETag; the latest are kept, since a browser asks for one piece by piece."""
     from miml_core.media.playback import clip_wav
 
     channel = project.settings.channel
@@ -79,7 +79,7 @@ def _clip(
 
 
 def _ranged(request: Request, content: bytes, headers: dict[str, str], etag: str) -> Response:
-    """The whole clip, or the one range asked for (RFC 9110, section 14)."""
+    """Return the whole clip, or the one range asked for (RFC 9110, section 14)."""
     asked = _RANGE.fullmatch(request.headers.get("range", "").strip())
     still_same = request.headers.get("if-range", etag) == etag
     if asked is None or not still_same or asked.groups() == ("", ""):

@@ -19,7 +19,7 @@ from pages.widgets.training import model_descriptions
 
 _SECONDS = 1.0
 SCORES = {
-    "sample": ("Accuracy", "Share of segments found right in a random sample: the honest figure"),
+    "sample": ("Accuracy", "Share of segments found right in a random sample, which has no bias"),
     "held_out_average_precision": (
         "New bags",
         "How well a model like it ranks the tags of bags it has not learnt from (average precision, 1 is perfect): "
