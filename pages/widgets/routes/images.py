@@ -70,7 +70,7 @@ class Placement:
     tiles: SpectrogramTiles | None = None
 
     def tiling(self) -> dict[str, Any] | None:
-        """Return what a browser needs to ask for tiles: columns of the lowest level, columns per tile, highest level."""
+        """Return what a browser needs for tiles: columns of the lowest level, columns per tile, the highest level."""
         from miml_core.media.tiles import TILE_COLUMNS
 
         if self.tiles is None:
