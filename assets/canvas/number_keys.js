@@ -5,14 +5,15 @@
  *
  * Up to nine classes have the numbers of their places. Of more classes, those of the bag's tags come first, then the
  * likeliest of each segment that is selected. These would use up all numbers of a bag without tags after some segments,
- * so that there the first six go to the classes that the model sees most of in the bag, as soon as it is opened. A
+ * so that there, and beside few tags, the first six go to what the model sees most of in the bag, when it is opened. A
  * number is never taken back: who presses it by habit must get the same class. What is left without one has the key of its
  * place among the guesses of the segment (`keys.js: guessForKey`). In tag mode the suggestions come first, then the bag's tags,
  * recent and frequent classes.
  */
 const DIGITS = "123456789".split("");
 const ALWAYS = 2; // best guesses of a segment that get a number however improbable they are
-const SEEN = 6; // numbers of an untagged bag that are given when it is opened
+const SEEN = 6; // numbers of a bag with few tags or none that are given when it is opened
+const SURELY_SEEN = 0.5; // segments of a class that are expected in a bag with tags, to give it a number beside these
 const LIKELY = 0.1; // further ones from this probability on
 
 export class NumberKeys {
@@ -48,11 +49,13 @@ export class NumberKeys {
     this.#write(classes);
   }
 
-  /** The bag's tags; of an untagged bag that was just opened, what the model sees most of. */
+  /** The bag's tags; where these are few, in a bag that was just opened, also what the model sees most of. */
   #first(bag) {
     const tags = tagsOf(bag);
-    if (tags.length === 0) return this.#digits.size ? [] : mostSeen(bag, [...bag.classes.keys()]).slice(0, SEEN);
-    return tags.length <= DIGITS.length ? tags : mostSeen(bag, tags);
+    if (tags.length > DIGITS.length) return mostSeen(bag, tags);
+    if (tags.length >= SEEN || this.#digits.size) return tags;
+    const others = [...bag.classes.keys()].filter((id) => bag.tags[id] !== 1);
+    return [...tags, ...mostSeen(bag, others, tags.length ? SURELY_SEEN : 0)].slice(0, SEEN);
   }
 
   #classesOf(bag) {
@@ -97,11 +100,11 @@ function tagsOf(bag) {
   return [...bag.classes.keys()].filter((id) => bag.tags[id] === 1);
 }
 
-/** Some classes, those first that the model sees most of in the bag; without predictions only tags are returned. */
-function mostSeen(bag, ids) {
+/** Some classes, those first that the model sees most of in the bag, and `least` of; tags are returned in any case. */
+function mostSeen(bag, ids, least = 0) {
   const seen = new Map();
   for (const [label, p] of bag.segments.flatMap((s) => s.guesses)) seen.set(label, (seen.get(label) ?? 0) + p);
-  const found = ids.filter((id) => seen.has(id) || bag.tags[id] === 1);
+  const found = ids.filter((id) => seen.get(id) >= least || bag.tags[id] === 1);
   return found.sort((a, b) => (seen.get(b) ?? 0) - (seen.get(a) ?? 0));
 }
 

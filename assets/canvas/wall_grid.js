@@ -2,9 +2,11 @@
 import { labelColour } from "./colours.js";
 import { percent } from "./card.js";
 import { element } from "./dom.js";
-import { isChecked, labelOf } from "./segment_labels.js";
+import { isChecked, isUnsure, labelOf } from "./segment_labels.js";
+import { shorten } from "./text.js";
 import { WallLayout } from "./wall_layout.js";
 
+const LONGEST_NAME = 13; // letters beside the percentage
 const HOVER_AFTER = 130; // milliseconds that the pointer rests on a tile
 
 export class WallGrid {
@@ -103,7 +105,8 @@ export class WallGrid {
     const given = marks.labelOf(id);
     const label = given ?? (item ? labelOf(item) : null);
     const checked = Boolean(item) && isChecked(item);
-    const shows = JSON.stringify([item, marked, given, id === cursor, this.wall.query?.predicted, id === hears, list.gone.has(id)]);
+    const unsure = Boolean(item) && given === null && isUnsure(item, this.wall);
+    const shows = JSON.stringify([item, marked, given, id === cursor, this.wall.query?.predicted, id === hears, list.gone.has(id), unsure]);
     if (tile.dataset.shows === shows) return;
     tile.dataset.shows = shows;
     tile.classList.toggle("marked", marked);
@@ -112,12 +115,13 @@ export class WallGrid {
     tile.classList.toggle("cursor", id === cursor);
     tile.classList.toggle("playing", id === hears);
     tile.classList.toggle("gone", list.gone.has(id));
-    tile.style.setProperty("--colour", labelColour(label, classes));
+    tile.style.setProperty("--colour", labelColour(unsure ? null : label, classes));
     tile.setAttribute("aria-selected", String(marked));
     tile.setAttribute("aria-label", this.wall.describe(id));
     const another = label !== null && (given !== null || label !== this.wall.query?.predicted);
-    tile.name.textContent = another ? this.wall.nameOf(label) : "";
-    tile.name.hidden = !another;
+    const name = another ? this.wall.nameOf(label) : "";
+    tile.name.textContent = unsure ? `? ${shorten(name, LONGEST_NAME)}` : shorten(name, LONGEST_NAME);
+    tile.name.hidden = !another && !unsure;
     tile.sign.textContent = marked ? "✕" : checked ? "✓" : item?.checked_by === "threshold" ? "≥" : "";
     tile.percent.textContent = item?.guesses.length && !marked ? percent(item.guesses[0][1]) : "";
   }

@@ -4,7 +4,7 @@ import { nameOf } from "./card.js";
 import { ClassSearch } from "./class_search.js";
 import { Disposables } from "./disposables.js";
 import { element } from "./dom.js";
-import { isChecked } from "./segment_labels.js";
+import { isChecked, isUnsure } from "./segment_labels.js";
 import { Help } from "./help.js";
 import { Notice } from "./notice.js";
 import { outboxFor } from "./outbox.js";
@@ -280,6 +280,17 @@ export class Wall {
     return nameOf(label, this);
   }
 
+  /** The probability from which on a prediction is a label, as a bag has it. */
+  get sure_from() {
+    return this.data.sureFrom;
+  }
+
+  /** Is there only a guess for it that is not sure? */
+  isGuess(id) {
+    const item = this.list.items.get(id);
+    return item !== undefined && isUnsure(item, this);
+  }
+
   describe(id) {
     return describeItem(this.list.items.get(id), this.marks, this);
   }
@@ -295,7 +306,7 @@ export class Wall {
 
   #updateStatus() {
     const [text, saved] = this.status.children;
-    text.textContent = this.list.ids.length ? screenSentence(this.grid.screen, this.marks, (id) => this.isOpen(id)) : "";
+    text.textContent = this.list.ids.length ? screenSentence(this.grid.screen, this.marks, (id) => this.isOpen(id), (id) => this.isGuess(id)) : "";
     saved.textContent = { saved: this.outbox.number ? "Saved" : "", saving: "Saving…", offline: "Not saved yet" }[this.outbox.state];
     saved.dataset.state = this.outbox.state;
   }

@@ -129,6 +129,21 @@ def test_resting_on_a_tile_plays_it_and_the_list_of_classes_filters(page: Any, s
     assert page.locator(".class-button").inner_text().startswith("Robin")
 
 
+def test_a_guess_that_is_not_sure_has_a_question_mark(page: Any, server: Server, birds: Project) -> None:
+    wall = Wall(page, server, birds)
+    wall.ask("w => w.open({ predicted: w.query.predicted, show: 'unsure' })")
+    page.wait_for_function(f"({WALL}).query.show === 'unsure'")
+    wall.ready()
+    segment = wall.screen[0]
+    assert birds.segments.get(segment).prediction.probability < birds.review.sure_from()
+    expect(wall.tile(segment).locator(".name")).to_have_text("?")
+    expect(page.locator(".wall .statusbar .selection")).to_contain_text("best guesses only (“?”)")
+    wall.ask("w => w.open({ predicted: w.query.predicted, show: 'open' })")
+    page.wait_for_function(f"({WALL}).query.show === 'open'")
+    wall.ready()
+    expect(wall.tile(wall.screen[0]).locator(".name")).to_be_hidden()
+
+
 def test_ten_thousand_segments_are_a_few_elements(page: Any, server: Server, home: Path) -> None:
     with long_project(home / "many", 60.0, 13_000) as project:
         project.edits.merge_classes([2, 3, 4, 5, 6], into=1)

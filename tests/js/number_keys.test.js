@@ -60,6 +60,16 @@ test("of an untagged bag six numbers go to what the model sees most of, and thre
   equal(keysOf(bag), { 20: "1", 21: "2", 22: "3", 23: "4", 24: "5", 25: "6", 27: "7", 40: "8", 41: "9" });
 });
 
+test("beside few tags a number goes to what the model surely sees in the bag", () => {
+  const keys = new NumberKeys();
+  const bag = bagOf(someClasses(80), { tags: { 70: 1 }, segments: [segment([20, 0.9], [30, 0.05]), segment([20, 0.8]), segment([40, 0.3])] });
+  keys.forLabels(bag, []);
+  equal(keysOf(bag), { 20: "2", 70: "1" });
+  bag.tags[40] = 1;
+  keys.forLabels(bag, []);
+  equal(keysOf(bag), { 20: "2", 40: "3", 70: "1" });
+});
+
 test("a segment without a prediction takes the likely classes of its bag", () => {
   const bag = bagOf(someClasses(20), { suggestions: [[17, 0.3], [3, 0.05], [4, 0.04]] });
   new NumberKeys().forLabels(bag, [segment()]);

@@ -90,6 +90,8 @@ test("the sentence says what Enter does", () => {
   const marks = newMarks();
   const open = () => true;
   equal(screenSentence([1, 2, 3], marks, open), "Enter accepts these 3. Click the wrong ones first.");
+  equal(screenSentence([1, 2, 3], marks, open, (id) => id === 2), "Enter accepts these 3, 1 of them by a best guess only (“?”). Click the wrong ones first.");
+  equal(screenSentence([1, 2], marks, open, open), "Enter accepts these 2, best guesses only (“?”). Click the wrong ones first.");
   marks.mark([1]);
   marks.give(4, [2]);
   equal(screenSentence([1, 2, 3], marks, open).startsWith("Enter accepts the other 1 and labels 1. 1 marked without a class"), true);

@@ -29,6 +29,7 @@ def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
         **access(project),
         "kind": project.kind,
         "around": around,
+        "sureFrom": project.review.sure_from(),
         "request": None if request is None else {"id": request.id, "query": request.query},
     }
     similar = partial(open_reported_similar, project, key)
