@@ -36,5 +36,5 @@ def _reason(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError) and path.is_symlink():
         return f"{path.name} is a link to {str(path.readlink())!r}, which does not exist; link the file again."
     if isinstance(error, FileNotFoundError):
-        return f"{path.name} is missing; restore {path}, or remove it from the project."
+        return f"{path.name} is missing: there is no file {str(path)!r}. Restore it, or check the path."
     return f"{path.name} cannot be read: {error.strerror or error}. Check {path}."
