@@ -41,7 +41,9 @@ def test_a_plan_has_the_hours_days_and_sites_that_were_asked_for():
     assert 50 <= plan.recorded_hours < 51
     assert {one.site for one in plan.recordings} == {0, 1, 2}
     assert len({one.start.date() for one in plan.recordings}) == 10
-    effort = plan.hourly_effort()
+    effort = np.zeros((3, 24))  # seconds by site and hour of day
+    for one in plan.recordings:
+        effort[one.site, one.start.hour] += one.seconds
     assert effort.sum() == 3600 * plan.recorded_hours
     assert (effort[0, 4:10] == 2 * effort[0, 0]).all() and (effort[0, 10:] == effort[0, 0]).all()
     assert (effort[1] - effort[2] == effort[1] / 10).all(), "one recorder stopped for a day"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from miml_core.review.accuracy import wilson_interval
+from miml_core.evaluation.reliability import wilson_interval
 from miml_core.review.queue import shuffled, top_two
 from miml_core.review.suggestions import rank_tags
 

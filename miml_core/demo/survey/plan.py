@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from miml_core.demo.survey.rhythms import HOURS, SURVEY_SITES, SurveySite
 from miml_core.errors import BagtagError
@@ -100,13 +99,6 @@ class SurveyPlan:
     def site(self, recording: Recording) -> SurveySite:
         """Return the site of a recording."""
         return SURVEY_SITES[recording.site]
-
-    def hourly_effort(self) -> NDArray[np.float64]:
-        """Return (sites, 24): seconds recorded at each site in each hour of the day."""
-        found = np.zeros((self.sites, HOURS))
-        for one in self.recordings:
-            found[one.site, one.start.hour] += one.seconds
-        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters."""

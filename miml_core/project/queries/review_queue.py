@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, exists, func, select, text, tuple_
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
+from miml_core.evaluation.reliability import wilson_interval
 from miml_core.project.db import settings
 from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, verdicts
 from miml_core.project.db.schema import bag_predictions as blocks
@@ -16,7 +17,6 @@ from miml_core.project.db.schema import predictions as table
 from miml_core.project.queries import prediction_blocks
 from miml_core.project.queries.conflicts import conflicting_segments, count_open
 from miml_core.project.review_records import ReviewItem, SampleAccuracy
-from miml_core.review.accuracy import wilson_interval
 
 ARCHIVE_SAMPLE = "archive_sample"
 """Name of the preference with the detections that were drawn from an archive; its `segments` are a review order."""
