@@ -185,6 +185,12 @@ def _zipped(files: Iterable[tuple[str, Content]]) -> Iterator[bytes]:
     yield from pieces_of(packed)
 
 
+def _leads_out(name: str) -> bool:
+    """Return whether a name in a zip archive is that of a place outside of it."""
+    parts = name.replace("\\", "/").split("/")
+    return ".." in parts or not parts[0] or parts[0].endswith(":")
+
+
 def stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of a file, or of the files of a folder or zip archive with one of some extensions."""
     if path.is_dir():
@@ -199,9 +205,18 @@ def stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str,
                 for member in archive.infolist()
                 if member.filename.lower().endswith(extensions) and not is_side_file(member.filename)
             ]
+            outside = next((each.filename for each in members if _leads_out(each.filename)), None)
+            if outside is not None:
+                raise BagtagError(
+                    f"{str(path)!r} names a file outside of itself, {outside!r}, as no ordinary program does. "
+                    "Nothing was read; ask for another copy, or unpack it by a program you trust."
+                )
             if sum(member.file_size for member in members) > _READ_LIMIT:
                 raise BagtagError(f"{str(path)!r} would unpack to more than 2 GB; unpack it and read the folder.")
             for member in sorted(members, key=lambda member: member.filename):
                 yield member.filename, archive.read(member)
+    elif path.suffix.lower() == ".zip":
+        path.stat()  # a file that does not exist is no damaged one
+        raise BagtagError(f"{str(path)!r} is damaged, or no zip archive; copy it again, or choose the files in it.")
     else:
         yield path.name, path.read_bytes()

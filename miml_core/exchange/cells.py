@@ -74,7 +74,7 @@ def parse_number(cell: str | None, where: str) -> float | None:
 def decode_text(content: bytes, name: str) -> str:
     """Decode the text of a file: UTF-8 or UTF-16 as spreadsheets save it, else Windows' western code page."""
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise BagtagError(f"{name!r} is not a text file.")
+        raise BagtagError(f"{name!r} is not a text file; choose the file of labels that the other program wrote.")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", errors="replace")
     try:

@@ -122,6 +122,10 @@ def _checked_row(
     annotation: dict[str, Any], images: dict[Any, Any], categories: dict[Any, Any], name: str
 ) -> SegmentRow:
     with readable_as("an annotation of COCO", f"{name!r}, annotation {annotation['id']}", quote=False):
+        where = f"{name!r}, annotation {annotation['id']}"
+        for key, known, of in (("image_id", images, "picture"), ("category_id", categories, "category")):
+            if key not in annotation or annotation[key] not in known:
+                raise BagtagError(f"{where}: the file lists no {of} {annotation.get(key)!r}.")
         return _row(annotation, images[annotation["image_id"]], categories[annotation["category_id"]], name)
 
 
@@ -134,12 +138,19 @@ def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, 
     said_by = attributes.get("said_by", by_score)
     if status not in get_args(Status) or said_by not in get_args(LabelSource):
         raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known.")
-    left, top, width, height = (float(value) for value in annotation["bbox"])
+    outline = _rings(annotation.get("segmentation"), where)
+    if "bbox" in annotation:
+        left, top, width, height = (float(value) for value in annotation["bbox"])
+        box = (left, top, round(left + width, 3), round(top + height, 3))
+    elif outline:
+        box = box_of(outline)
+    else:
+        raise BagtagError(f"{where}: it has neither a box nor an outline.")
     return SegmentRow(
         file=str(image["file_name"]),
         kind="picture",
-        box=(left, top, round(left + width, 3), round(top + height, 3)),
-        outline=_rings(annotation.get("segmentation"), where),
+        box=box,
+        outline=outline,
         width=int(image["width"]),
         height=int(image["height"]),
         label="" if status in ("background", "unlabelled") else label,

@@ -20,6 +20,9 @@ from miml_core.segments.regions import Region, from_polygon
 
 Box = tuple[float, float, float, float]
 
+_MOST_PIXELS = 2**29
+"""Of a mask: half a gigabyte."""
+
 
 def row_size(row: SegmentRow) -> tuple[int, int]:
     """Return (height, width) of the row's whole picture."""
@@ -83,6 +86,8 @@ def from_runs(counts: Sequence[int] | str, height: int, width: int, where: str) 
         runs = np.asarray(_decompress(counts) if isinstance(counts, str) else counts, dtype=np.int64)
     except (TypeError, ValueError, IndexError) as error:
         raise BagtagError(f"{where}: the run lengths cannot be read.") from error
+    if height * width > _MOST_PIXELS:
+        raise BagtagError(f"{where}: a picture of {width} x {height} pixels is too large.")
     if runs.ndim != 1 or (runs < 0).any() or runs.sum() != height * width:
         raise BagtagError(f"{where}: the run lengths do not add up to a picture of {width} x {height} pixels.")
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape((height, width), order="F")

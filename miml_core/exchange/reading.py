@@ -11,7 +11,7 @@ from miml_core.exchange import FORMATS
 from miml_core.exchange.base import stored_files
 from miml_core.exchange.birdnet_results import BirdnetResults
 from miml_core.exchange.cells import decode_text
-from miml_core.exchange.column_tables import ColumnTable
+from miml_core.exchange.column_tables import ColumnTable, header_of
 from miml_core.exchange.crowsetta_files import CrowsettaFiles
 from miml_core.exchange.cvat import CvatImages
 from miml_core.exchange.indexed_maps import read_indexed_maps
@@ -89,8 +89,15 @@ def recognise(name: str, content: bytes) -> LabelReader:
     for reader in READERS.values():
         if reader.recognises(name, head):
             return reader
+    header = [heading for heading in header_of(head) if heading]
+    if {"Selection", "View"} <= set(header):
+        raise BagtagError(
+            f"{name!r} looks like a selection table of Raven, but has no columns 'Begin Time (s)' and 'End Time (s)'; "
+            "show them in Raven's table and save it again."
+        )
+    shown = f" Its first line has {', '.join(map(repr, header[:12]))}." if 1 < len(header) < 200 else ""
     raise BagtagError(
-        f"The format of {name!r} is not recognised; choose it by hand, or choose the columns if it is a table."
+        f"The format of {name!r} is not recognised; choose it by hand, or choose the columns if it is a table.{shown}"
     )
 
 

@@ -132,6 +132,49 @@ def test_columns_of_a_parquet_table_are_chosen_by_hand_too(tmp_path: Path) -> No
     assert "--column label=HEADING" in problem.reason and "'Art'" in problem.reason
 
 
+def test_a_raven_table_without_times_names_the_columns_it_needs(tmp_path: Path) -> None:
+    table = read(tmp_path, "a.txt", "Selection\tView\tChannel\tBegin (samples)\n1\tSpectrogram 1\t1\t0\n")
+    assert "'Begin Time (s)'" in table.problems[0].reason and "save it again" in table.problems[0].reason
+    table = read(tmp_path, "b.csv", "who;when\nAnn;today\n")
+    assert "Its first line has 'who', 'when'" in table.problems[0].reason
+
+
+def test_zip_archives_that_are_damaged_or_lead_out_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "damaged.zip").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(BagtagError, match="is damaged, or no zip archive"):
+        read_labels([tmp_path / "damaged.zip"])
+    for name in ("../../evil.csv", "/etc/evil.csv", "C:\\evil.csv", "a/../../evil.csv"):
+        with zipfile.ZipFile(tmp_path / "slip.zip", "w") as archive:
+            archive.writestr(name, "file,start,end,label\na.wav,0,1,Wren\n")
+        with pytest.raises(BagtagError, match="outside of itself"):
+            read_labels([tmp_path / "slip.zip"])
+
+
+def test_annotations_of_coco_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    runs = {"size": [20, 30], "counts": [5, -3, 598]}
+    huge = {"size": [10**8, 10**8], "counts": [10**16]}
+    annotations: list[dict[str, object]] = [
+        {"segmentation": {"size": [20, 30], "counts": "zz~\x7f\x01"}},
+        {"segmentation": runs},
+        {"segmentation": huge},
+        {"image_id": 9},
+        {"category_id": 9},
+        {},
+        {"segmentation": [[0, 0, 10, 0, 10, 5]]},
+    ]
+    content = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 30, "height": 20}],
+        "categories": [{"id": 1, "name": "cow"}],
+        "annotations": [{"id": k, "image_id": 1, "category_id": 1, **each} for k, each in enumerate(annotations)],
+    }
+    table = read(tmp_path, "coco.json", json.dumps(content))
+    reasons = [each.reason for each in table.problems]
+    assert len(reasons) == 6 and all("run lengths" in each for each in reasons[:2]) and "too large" in reasons[2]
+    assert "lists no picture 9" in reasons[3] and "lists no category 9" in reasons[4]
+    assert "neither a box nor an outline" in reasons[5]
+    assert table.rows[0].box == (0, 0, 10, 5), "a polygon without a box"
+
+
 def test_every_line_that_cannot_be_read_is_listed(tmp_path: Path) -> None:
     content = "file,start_s,end_s,label\na.wav,x,1,Wren\na.wav,0,1,Wren\na.wav,0,1,Wren,more\n,nan,1,Wren\n"
     table = read(tmp_path, "t.csv", content)

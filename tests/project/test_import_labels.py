@@ -13,6 +13,7 @@ from miml_core.exchange.labels import LabelNote, LabelTable
 from miml_core.exchange.reading import read_labels
 from miml_core.exchange.rows import SegmentRow
 from miml_core.project import Project
+from miml_core.project.edits import label_shapes
 from miml_core.project.edits.label_plan import ImportOptions
 from miml_core.project.media import files as media_files
 from tests.project.conftest import add_bags, grid_of
@@ -212,7 +213,7 @@ def test_nothing_is_imported_of_a_file_with_errors(small: Project, tmp_path: Pat
     path.write_text("file,start_s,end_s,label\nclip 0.wav,0,1,Wren\nclip 0.wav,zero,1,Wren\n")
     before = small.revision
     shown = small.edits.preview_labels(read_labels([path]))
-    with pytest.raises(BagtagError, match="1 lines cannot be read"):
+    with pytest.raises(BagtagError, match=r"^1 line cannot be read, so that nothing was imported; correct it,"):
         small.edits.import_labels(shown)
     assert small.revision == before
     small.edits.import_labels(shown, leave_out_errors=True)
@@ -309,3 +310,19 @@ def test_imported_scores_are_not_judged_by_checked_predictions_of_a_model_nor_th
     predicted.runs.choose(run.id)
     checked = predicted.review.checked_predictions()
     assert len(checked) == 2 and checked.n_of_earlier_runs == 0
+
+
+def test_many_labels_of_a_long_bag_are_compared_with_what_is_near(
+    small: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All pairs of the labels of a day and its segments would take minutes."""
+    rows = [replace(LABEL, start_s=k * 2e-3, end_s=k * 2e-3 + 0.05) for k in range(4000)]
+    bring_in(small, *rows)
+    pairs: list[int] = []
+    original = label_shapes.shared_areas
+    monkeypatch.setattr(
+        label_shapes, "shared_areas", lambda one, two: [pairs.append(len(one) * len(two)), original(one, two)][1]
+    )
+    shown = small.edits.preview_labels(table_of(*rows, replace(LABEL, label="Owl")))
+    assert shown.shapes.n_there == 4000 and [each.piece.row.label for each in shown.shapes.new] == ["Owl"]
+    assert sum(pairs) < 4000 * 400

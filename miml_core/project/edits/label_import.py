@@ -15,6 +15,8 @@ from miml_core.project.edits.label_plan import ImportOptions, LabelPlan, make_pl
 from miml_core.project.edits.label_shapes import SegmentPlan, plan_segments
 from miml_core.project.records import EditResult
 
+_NAMES_SHOWN = 3
+
 
 @dataclass(frozen=True, eq=False)
 class ImportPreview:
@@ -60,10 +62,14 @@ def carry_out(store: Store, shown: ImportPreview, annotator: str, *, leave_out_e
         Lines of the table cannot be read and `leave_out_errors` is false, or there is nothing to import.
     """
     if shown.unreadable and not leave_out_errors:
+        n = len(shown.unreadable)
+        what, them = ("1 line", "it") if n == 1 else (f"{n} lines", "them")
         raise BagtagError(
-            f"{len(shown.unreadable)} lines cannot be read, so that nothing was imported; correct them, or choose to "
-            "leave them out."
+            f"{what} cannot be read, so that nothing was imported; correct {them}, or choose to leave {them} out."
         )
     if not shown.plan.pieces:
-        raise BagtagError("There is nothing to import: none of the labels is of a file of this project.")
+        names = [repr(use.name) for use in shown.plan.files if use.path is None]
+        more = "" if len(names) <= _NAMES_SHOWN else f" and {len(names) - _NAMES_SHOWN} more"
+        of = f" ({', '.join(names[:_NAMES_SHOWN])}{more})" if names else ""
+        raise BagtagError(f"There is nothing to import: none of the labels is of a file of this project{of}.")
     return perform(store, ImportLabels(shown.plan, shown.shapes), annotator)

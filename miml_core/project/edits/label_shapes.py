@@ -154,15 +154,22 @@ def _resolve(made: SegmentPlan, new: list[NewSegment], existing: list[Row[Any]],
     is_free = np.array([row.origin in _DETECTED and row.at is None for row in existing])
     labels = [None if row.at is None else row.class_name or "" for row in existing]
     replaced = np.zeros(len(existing), dtype=bool)
+    taken: list[int] = []
+    in_time = sorted(range(len(new)), key=lambda number: new[number].edges["left"])
     for first in range(0, len(new), _AT_ONCE):
-        part = new[first : first + _AT_ONCE]
-        edges = np.array([list(each.edges.values()) for each in part])
-        shared = shared_areas(edges, there)
-        covered = shared >= _HALF * areas
-        over = np.any(shared >= _HALF * np.minimum(areas, box_areas(edges)[:, None]), axis=1).tolist()
-        same = (np.abs(there - edges[:, None]) <= _SAME * np.maximum(np.abs(edges[:, None]), 1.0)).all(axis=2)
-        for place, each in enumerate(part):
-            if each.piece.class_name in [labels[k] for k in np.flatnonzero(same[place])]:
+        part = in_time[first : first + _AT_ONCE]
+        edges = np.array([list(new[number].edges.values()) for number in part])
+        # Only what lies near in time: a recording of a day may have 100 000 labels and as many segments.
+        begin, end = edges[:, 0].min(), edges[:, 1].max()
+        slack = _SAME * max(abs(begin), abs(end), 1.0)
+        near = np.flatnonzero((there[:, 0] <= end + slack) & (there[:, 1] >= begin - slack))
+        shared = shared_areas(edges, there[near])
+        covered = shared >= _HALF * areas[near]
+        over = np.any(shared >= _HALF * np.minimum(areas[near], box_areas(edges)[:, None]), axis=1).tolist()
+        same = (np.abs(there[near] - edges[:, None]) <= _SAME * np.maximum(np.abs(edges[:, None]), 1.0)).all(axis=2)
+        for place, number in enumerate(part):
+            piece = new[number].piece
+            if piece.class_name in [labels[k] for k in near[same[place]]]:
                 made.n_there += 1
                 continue
             made.n_overlapping += bool(over[place])
@@ -170,9 +177,10 @@ def _resolve(made: SegmentPlan, new: list[NewSegment], existing: list[Row[Any]],
                 made.n_skipped += 1
                 continue
             # A label without frequencies covers all that is heard meanwhile, which is no reason to remove it.
-            if overlaps == "replace" and _has_both_sides(each.piece):
-                replaced |= is_free & covered[place]
-            made.new.append(each)
+            if overlaps == "replace" and _has_both_sides(piece):
+                replaced[near[covered[place]]] |= is_free[near[covered[place]]]
+            taken.append(number)
+    made.new += [new[number] for number in sorted(taken)]
     made.replaced += [existing[k].id for k in np.flatnonzero(replaced)]
 
 
