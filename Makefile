@@ -45,13 +45,16 @@ API := miml_core miml_core.bags miml_core.posterior miml_core.models $(MODELS:%=
 	miml_core.evaluation.reliability miml_core.instances miml_core.media.audio miml_core.media.spectrogram miml_core.media.image \
 	miml_core.segments.regions miml_core.segments.acoustic miml_core.segments.visual miml_core.segments.learned \
 	miml_core.features.acoustic miml_core.features.visual miml_core.features.embeddings miml_core.project.project \
-	miml_core.project.records miml_core.project.job_records miml_core.project.services \
+	miml_core.project.records miml_core.project.job_records \
 	$(SERVICES:%=miml_core.project.services.%) miml_core.exchange.reading miml_core.exchange.rows \
 	miml_core.archive.bundle miml_core.archive.run miml_core.archive.reading miml_core.archive.sampling \
 	miml_core.insights.sources miml_core.insights.activity miml_core.insights.aggregates
 
+# pdoc (16) finds only names that a module has already imported; `miml_core` imports its own when they are first used.
+PDOC := from miml_core import *; from pdoc.__main__ import cli; cli()
+
 docs: $(VENV)/.dev-ready ## write the API reference to docs/api
-	$(BIN)/python -m pdoc --docformat numpy --output-directory docs/api $(API)
+	$(BIN)/python -c "$(PDOC)" --docformat numpy --output-directory docs/api $(API)
 
 $(VENV)/.run-ready: requirements.txt constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

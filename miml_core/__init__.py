@@ -24,5 +24,6 @@ def __getattr__(name: str) -> Any:
     if name in ("BACKGROUND", "UNKNOWN", "BagSet"):
         from miml_core import bags
 
-        return getattr(bags, name)
+        globals()[name] = getattr(bags, name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
