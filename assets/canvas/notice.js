@@ -24,6 +24,7 @@ export class Notice {
   ask(sentence, yes) {
     const button = (act) => () => {
       this.hide();
+      this.node.parentElement?.focus({ preventScroll: true }); // the picture has the keys again
       act();
     };
     const agree = element("button", { type: "button", class: "strong", onclick: button(yes) }, "Yes");

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from miml_core.project import Project
+from pages.widgets.training import accept_above
 from tests.pages.conftest import press, texts
 
 
@@ -111,3 +112,12 @@ def test_the_number_on_screen_is_the_number_accepted(project, threshold):
     waiting = project.review.open_predictions()
     assert waiting.counts[round(100 * threshold) :].sum() == n_above(project, threshold)
     assert waiting.counts.sum() == len(ids_by_probability(project))
+
+
+def test_a_click_that_arrives_twice_is_undone_once(project, monkeypatch):
+    state = {"train.accepted": project.edits.accept_above(0.6)}
+    monkeypatch.setattr("streamlit.session_state", state)
+    entry = state["train.accepted"].history_id
+    accept_above._take_back(project, entry)
+    accept_above._take_back(project, entry)
+    assert [one.kind for one in project.edits.history(limit=2)] == ["undo", "act"]

@@ -83,8 +83,8 @@ def _undo(project: Project) -> None:
 
 
 def _take_back(project: Project, entry: int) -> None:
-    st.session_state.pop(_DONE, None)
-    project.edits.undo_entry(entry)
+    if st.session_state.pop(_DONE, None) is not None:  # Streamlit may run the callback of one click twice
+        project.edits.undo_entry(entry)
 
 
 def _show(project: Project, segment_ids: list[int]) -> None:

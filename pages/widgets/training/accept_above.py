@@ -148,5 +148,5 @@ def _undo(project: Project) -> None:
 
 
 def _take_back(project: Project, entry: int) -> None:
-    st.session_state.pop(_DONE, None)
-    project.edits.undo_entry(entry)
+    if st.session_state.pop(_DONE, None) is not None:  # Streamlit may run the callback of one click twice
+        project.edits.undo_entry(entry)

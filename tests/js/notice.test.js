@@ -1,0 +1,19 @@
+import { Disposables } from "/canvas/disposables.js";
+import { element } from "/canvas/dom.js";
+import { Notice } from "/canvas/notice.js";
+import { equal, test } from "/tests/check.js";
+
+test("after a question the picture has the focus again", () => {
+  const notice = new Notice(new Disposables());
+  const picture = element("div", { tabIndex: 0 }, notice.node);
+  document.body.append(picture);
+  const answers = [];
+  for (const name of ["Yes", "No"]) {
+    notice.ask("Remove the tag and the labels?", () => answers.push(name));
+    equal(document.activeElement.textContent, "Yes");
+    [...notice.node.querySelectorAll("button")].find((one) => one.textContent === name).click();
+    equal([document.activeElement === picture, notice.node.hidden], [true, true]);
+  }
+  equal(answers, ["Yes"]);
+  picture.remove();
+});
