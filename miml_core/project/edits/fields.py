@@ -187,8 +187,10 @@ Rings = Annotated[
 ClassRows = Annotated[
     list[dict[str, str]],
     FieldType(
-        lambda value: isinstance(value, list | tuple)
-        and all(isinstance(row, dict) and all(is_text(text) for text in row.values()) for row in value),
+        lambda value: (
+            isinstance(value, list | tuple)
+            and all(isinstance(row, dict) and all(is_text(text) for text in row.values()) for row in value)
+        ),
         {"type": "array", "items": {"type": "object", "additionalProperties": _TEXT}},
     ),
 ]
