@@ -124,15 +124,19 @@ def read_map(store: Store) -> SegmentMap | None:
     try:
         kept = read_arrays(folder / _FILE, most_bytes=_MOST_BYTES)
         layout_, n_all, made_at = kept["numbers"].tolist()
-        return SegmentMap(
-            kept["segment_ids"].astype(np.int64),
-            kept["places"].astype(np.float32),
-            kept["clusters"].astype(np.int32),
-            int(n_all),
-            float(made_at),
-            str(kept["feature_key"]),
-            str(kept["feature_key"]) == key,
-        ) if layout_ == _LAYOUT else None
+        return (
+            SegmentMap(
+                kept["segment_ids"].astype(np.int64),
+                kept["places"].astype(np.float32),
+                kept["clusters"].astype(np.int32),
+                int(n_all),
+                float(made_at),
+                str(kept["feature_key"]),
+                str(kept["feature_key"]) == key,
+            )
+            if layout_ == _LAYOUT
+            else None
+        )
     except (OSError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):
         return None
 
