@@ -2,6 +2,8 @@
 
 export const GAP = 4;
 const LEAST_WIDTH = 106;
+const SMALLEST_WIDTH = 84; // in a small window, which would have few tiles otherwise
+const ENOUGH = 60; // tiles on a screen
 const SHAPE = 3 / 4; // height of a tile by its width
 
 export class WallLayout {
@@ -9,12 +11,18 @@ export class WallLayout {
     this.width = width;
     this.height = height;
     this.count = count;
-    this.columns = Math.max(1, Math.floor((width + GAP) / (LEAST_WIDTH + GAP)));
-    this.tileWidth = (width - GAP * (this.columns - 1)) / this.columns;
+    const most = Math.floor((width + GAP) / (SMALLEST_WIDTH + GAP));
+    this.#divide(Math.max(1, Math.floor((width + GAP) / (LEAST_WIDTH + GAP))));
+    while (this.columns < most && this.columns * this.perScreen < ENOUGH) this.#divide(this.columns + 1);
+    this.rows = Math.ceil(count / this.columns);
+  }
+
+  #divide(columns) {
+    this.columns = columns;
+    this.tileWidth = (this.width - GAP * (columns - 1)) / columns;
     this.tileHeight = this.tileWidth * SHAPE;
     this.step = this.tileHeight + GAP; // from one row to the next
-    this.rows = Math.ceil(count / this.columns);
-    this.perScreen = Math.max(1, Math.floor((height + GAP) / this.step));
+    this.perScreen = Math.max(1, Math.floor((this.height + GAP) / this.step));
   }
 
   /** Height of everything. */

@@ -68,6 +68,12 @@ test("a screen has the rows that are seen whole, and the next one begins behind 
   equal(new WallLayout(100, 20, 3).screen(0), [0, 1]);
 });
 
+test("a small window has smaller tiles, and nearly as many", () => {
+  const layout = new WallLayout(737, 505, 10_000);
+  equal([layout.columns, layout.columns * layout.perScreen, layout.tileWidth >= 84], [8, 56, true]);
+  equal(new WallLayout(1217, 570, 10_000).columns, 11, "a large one has large tiles");
+});
+
 test("what is in sight is fetched first, in few requests, and what is gone is left out", async () => {
   const asked = [];
   const api = {
