@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,7 @@ def draw_into_project(
     by_file: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         by_file.setdefault(row["file"], []).append(place)
+    _check_found(by_file, roots)  # before a project is made
     failures: list[tuple[str, str]] = []
     segment_ids: dict[int, int] = {}
     bag_ids: set[int] = set()
@@ -115,6 +116,20 @@ def draw_into_project(
         }
         project.set_preference(ARCHIVE_SAMPLE, record)
     return DrawnSample(model_id, strata, len(segment_ids), len(bag_ids), failures)
+
+
+def _check_found(files: Iterable[str], roots: dict[str, Path]) -> None:
+    """Raise `BagtagError` if none of the recordings is where it is looked for."""
+    problem = None
+    for file in files:
+        try:
+            _path(file, roots)
+        except BagtagError as error:
+            problem = problem or str(error)
+        else:
+            return
+    if problem is not None:
+        raise BagtagError(f"None of the recordings can be used: {problem}")
 
 
 def read_estimates(project: Project, confidence: float = 0.95) -> list[ClassEstimates]:

@@ -137,7 +137,7 @@ def test_an_archive_from_elsewhere_opens_no_folder_of_this_computer(archive, sur
     shutil.copytree(archive, tmp_path / "archive")
     with pytest.raises(BagtagError, match=r"It is not known where .* is; give its folder with `--recordings`"):
         draw_into_project(tmp_path / "archive", tmp_path / "check", 3)
-    shutil.rmtree(tmp_path / "check")
+    assert not (tmp_path / "check").exists(), "no project is left behind"
     assert draw_into_project(tmp_path / "archive", tmp_path / "check", 3, recordings=survey).detections >= 9
 
 

@@ -332,8 +332,10 @@ def test_what_both_copies_had_before_is_no_agreement(base: Path, tmp_path: Path)
     with Project.open(shared, annotator="Ann") as one, Project.open(copy, annotator="Bob") as two:
         one.edits.set_label(3, 1)
         two.edits.set_label(3, 1)
+        two.edits.set_label(2, 2)  # only Bob answered since: a conflict, but no second opinion
         plan = one.edits.preview_merge(copy)
-        assert plan.n_agreed_labels == 3 and plan.label_agreement.overall.n == 1
+        assert plan.n_agreed_labels == 2 and plan.label_agreement.overall.n == 1
+        assert [each.segment_id for each in plan.conflicts if each.segment_id is not None] == [2]
         assert plan.tag_agreement.overall.n == 0 and plan.people == ["Bob"]
 
 

@@ -302,7 +302,9 @@ class _Planner:
             return
         ours = _our_label(mine)
         checked = ours is not None and mine.checked_by == BY_EYE
-        if checked and (mine.annotator, mine.at) != (other.annotator, other.at) and not self._is_stale(other):
+        is_same = (mine.annotator, mine.at) == (other.annotator, other.at)
+        is_independent = not self._is_stale(other) and not self._is_shared(self.our_edits.of_label(mine.id))
+        if checked and not is_same and is_independent:
             self.rated[0].append(ours)
             self.rated[1].append(label)
         if checked and ours == label:
