@@ -30,7 +30,8 @@ _MOST = 100_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("archive", type=Path, help="folder that `apply` wrote to")
     parser.add_argument("--into", type=Path, required=True, metavar="PROJECT", dest="project", help="the project")
-    parser.add_argument("--per-class", type=whole_number(1, _MOST), default=50, metavar="N", help="default: 50")
+    per_class = "detections of each class (default: 50); at least 3 of each of its 8 bins of probability"
+    parser.add_argument("--per-class", type=whole_number(1, _MOST), default=50, metavar="N", help=per_class)
     parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0)
     parser.add_argument("--model", help="the beginning of a model's id, if several were applied")
     parser.add_argument("--recordings", type=Path, metavar="DIR", help="where the recordings are, if they were moved")
