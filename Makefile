@@ -23,6 +23,7 @@ test: $(VENV)/.dev-ready $(VENV)/.birdnet-ready ## all checks and all tests, the
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check miml_core pages tests benchmarks app.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/oxlint --deny-warnings assets tests/js

@@ -86,9 +86,7 @@ def canvas(
         key=key,
     )
     similar = partial(open_reported_similar, project, key)
-    _component()(
-        key=key, data=data, on_shown_change=_ignore, on_rerun_change=_ignore, on_similar_change=similar
-    )
+    _component()(key=key, data=data, on_shown_change=_ignore, on_rerun_change=_ignore, on_similar_change=similar)
     reported = (st.session_state.get(key) or {}).get("shown") if report_bag else None
     return reported if isinstance(reported, int) else bag_id
 

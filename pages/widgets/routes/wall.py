@@ -92,8 +92,10 @@ def _query(request: Request, project: Project) -> tuple[str, WallQuery | None]:
     if "predicted" not in request.query_params:
         return "", None
     label = _label(request.query_params["predicted"])
-    name = "background" if label == BACKGROUND else next(
-        (one.name for one in project.classes.list() if one.id == label), None
+    name = (
+        "background"
+        if label == BACKGROUND
+        else next((one.name for one in project.classes.list() if one.id == label), None)
     )
     if name is None:
         raise NotAllowed(404, "This class is not in the project any more: choose another one.")
