@@ -27,6 +27,15 @@ class ReliabilityBin:
         Share of them that are right.
     interval : tuple of two float
         Wilson's 95 % interval of `share_right`.
+
+    Examples
+    --------
+    >>> (found,) = reliability([0.72, 0.74, 0.76, 0.78], [True, True, True, False])
+    >>> found.count, round(found.mean_probability, 3), found.share_right
+    (4, 0.75, 0.75)
+    >>> low, high = found.interval
+    >>> low < found.mean_probability < high  # four predictions do not contradict the model
+    True
     """
 
     low: float

@@ -27,8 +27,8 @@ class SegmentRow:
     Examples
     --------
     >>> row = SegmentRow("dawn.wav", start_s=1.5, end_s=2.0, label="Wren", status="confirmed", said_by="person")
-    >>> [file for file, rows in by_file([row, SegmentRow("a.wav")])]
-    ['a.wav', 'dawn.wav']
+    >>> row.label, row.end_s - row.start_s, row.kind
+    ('Wren', 0.5, 'sound')
     """
 
     file: str
@@ -84,6 +84,13 @@ class SegmentRow:
 
 
 def by_file(rows: Iterable[SegmentRow]) -> list[tuple[str, list[SegmentRow]]]:
-    """Return (file, rows) in alphabetical order of the files; rows stay in the given order."""
+    """Return (file, rows) in alphabetical order of the files; rows stay in the given order.
+
+    Examples
+    --------
+    >>> rows = [SegmentRow("b.wav", segment=1), SegmentRow("a.wav", segment=3), SegmentRow("b.wav", segment=2)]
+    >>> [(file, [row.segment for row in of_file]) for file, of_file in by_file(rows)]
+    [('a.wav', [3]), ('b.wav', [1, 2])]
+    """
     ordered = sorted(rows, key=lambda row: row.file)
     return [(file, list(group)) for file, group in groupby(ordered, key=lambda row: row.file)]

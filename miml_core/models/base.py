@@ -292,22 +292,7 @@ class Model(BaseEstimator, ABC):
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one `.npz` file of arrays and JSON; the file appears complete or not at all.
 
-        A `random_state` that is a generator is saved as None.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from miml_core import BagSet
-        >>> from miml_core.models import MODELS, load_model
-        >>> bags = BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["wren", "robin"])
-        >>> model = MODELS["ored-lr"](alpha=1.0).fit(bags)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(f"{folder}/model.npz")
-        ...     loaded = load_model(f"{folder}/model.npz")
-        >>> loaded
-        ORedLR(alpha=1.0)
-        >>> bool((loaded.predict_proba(bags.X) == model.predict_proba(bags.X)).all())
-        True
+        A `random_state` that is a generator is saved as None. `load_model` has an example.
         """
         self._check_fitted()
         arrays, values = {}, {}
@@ -323,7 +308,23 @@ class Model(BaseEstimator, ABC):
 
 
 def load_model(path: str | Path | BinaryIO) -> Model:
-    """Read a model that `Model.save` wrote, also with an earlier version; see there for an example."""
+    """Read a model that `Model.save` wrote, also with an earlier version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from miml_core import BagSet
+    >>> from miml_core.models import MODELS
+    >>> bags = BagSet([[0.0], [1.0]], [0, 1, 2], [[1, -1], [-1, 1]], ["wren", "robin"])
+    >>> model = MODELS["ored-lr"](alpha=1.0).fit(bags)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.npz")
+    ...     loaded = load_model(f"{folder}/model.npz")
+    >>> loaded
+    ORedLR(alpha=1.0)
+    >>> bool((loaded.predict_proba(bags.X) == model.predict_proba(bags.X)).all())
+    True
+    """
     from miml_core.models.parameters import make_model
 
     path = Path(path) if isinstance(path, str | Path) else path

@@ -23,6 +23,13 @@ class Phase:
         approaches the end of the phase and never reaches it. If None, the phase has at most `steps` iterations.
     chooses : bool
         Whether the phase chooses parameters; its reports then have ``choosing=1`` in their info.
+
+    Examples
+    --------
+    >>> [Phase(100).position(iteration) for iteration in (10, 100, 1000)]
+    [10, 100, 100]
+    >>> [Phase(100, typical=50).position(iteration) for iteration in (10, 100, 1000)]
+    [27, 96, 99]
     """
 
     steps: int

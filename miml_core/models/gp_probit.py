@@ -331,7 +331,18 @@ class GPProbit(Model):
 
 
 def known_signs(bags: BagSet) -> NDArray[np.int8]:
-    """Return (N, C) what tags and corrections imply for the sign of each m: a constant of `probit_moments`."""
+    """Return (N, C) what tags and corrections imply for the sign of each m: a constant of `probit_moments`.
+
+    Examples
+    --------
+    >>> bags = BagSet([[0.1], [0.9], [0.5]], [0, 2, 3], [[1, -1], [0, 1]], ["wren", "robin"])
+    >>> FREE, NEGATIVE, IN_POSITIVE_BAG
+    (0, 1, 3)
+    >>> known_signs(bags)
+    array([[3, 1],
+           [3, 1],
+           [0, 3]], dtype=int8)
+    """
     tags = np.repeat(bags.tags, np.diff(bags.offsets), axis=0)
     known = np.select([tags < 0, tags > 0], [NEGATIVE, IN_POSITIVE_BAG], FREE).astype(np.int8)
     corrected = bags.labels != UNKNOWN
