@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from miml_core.project import Project
 from miml_core.project.media import files as media_files
 from miml_core.project.packing.pack import pack
 from miml_core.segments.regions import Region
+from tests.project.copies import N_BAGS, N_SEGMENTS, SHARED
 from tests.project.foreign import add_job
 from tests.project.job_stages import Forked, forked_workers, make_stages
 
@@ -182,3 +184,24 @@ def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def packed(garden: Path) -> Path:
     with Project.open(garden) as project:
         return pack(project.store, garden.parent / "garden.zip", media=True).path
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with Project.create(tmp_path_factory.mktemp("base") / "project", name="Marsh", annotator="Ann") as project:
+        add_bags(project, N_BAGS, N_SEGMENTS)
+        for name in SHARED:
+            project.edits.add_class(name)
+    return project.folder
+
+
+@pytest.fixture
+def ours(base: Path, tmp_path: Path) -> Iterator[Project]:
+    with Project.open(shutil.copytree(base, tmp_path / "ours" / "project"), annotator="Ann") as project:
+        yield project
+
+
+@pytest.fixture
+def theirs(base: Path, tmp_path: Path) -> Iterator[Project]:
+    with Project.open(shutil.copytree(base, tmp_path / "theirs" / "project"), annotator="Bob") as project:
+        yield project

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,55 +10,11 @@ import numpy as np
 import pytest
 
 from miml_core.bags import BACKGROUND
-from miml_core.errors import BagtagError
 from miml_core.evaluation.agreement import cohen_kappa
 from miml_core.project import Project
 from miml_core.project.packing.pack import pack
-from miml_core.segments.regions import rectangle_bytes
-from tests.project.conftest import add_bags, ring
-
-SHARED = ("Wren", "Robin", "Owl")
-N_BAGS, N_SEGMENTS = 4, 4
-CONTENT = {
-    "tags": "*",
-    "verdicts": "*",
-    "segments": "id, bag_id, number, grid_id, region, origin, alive",
-    "classes": "*",
-    "bags": "id, finished, rest_unknown, note",
-    "merges": "*",
-    "conflicts": "*",
-}
-
-
-def content(folder: Path) -> dict[str, list[Any]]:
-    """Return the rows that a merge may change."""
-    with closing(sqlite3.connect(folder / "project.db")) as connection:
-        return {
-            table: sorted(connection.execute(f"SELECT {columns} FROM {table}").fetchall(), key=repr)
-            for table, columns in CONTENT.items()
-        }
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with Project.create(tmp_path_factory.mktemp("base") / "project", name="Marsh", annotator="Ann") as project:
-        add_bags(project, N_BAGS, N_SEGMENTS)
-        for name in SHARED:
-            project.edits.add_class(name)
-    return project.folder
-
-
-@pytest.fixture
-def ours(base: Path, tmp_path: Path) -> Iterator[Project]:
-    with Project.open(shutil.copytree(base, tmp_path / "ours" / "project"), annotator="Ann") as project:
-        yield project
-
-
-@pytest.fixture
-def theirs(base: Path, tmp_path: Path) -> Iterator[Project]:
-    with Project.open(shutil.copytree(base, tmp_path / "theirs" / "project"), annotator="Bob") as project:
-        yield project
-
+from tests.project.conftest import ring
+from tests.project.copies import N_BAGS, N_SEGMENTS, SHARED, content
 
 # against a model
 
@@ -359,54 +312,3 @@ def test_an_answer_from_before_the_copies_were_separated_does_not_come_back(base
         assert [(each.bag_id, each.segment_id) for each in plan.conflicts] == [(3, None), (3, 9)]
         backwards = two.edits.preview_merge(shared)
         assert {each.segment_id: each.theirs for each in backwards.conflicts if each.class_ref is None} == {1: 2}
-
-
-def test_what_cannot_be_merged_is_refused(ours: Project, tmp_path: Path) -> None:
-    with Project.create(tmp_path / "pictures", kind="picture") as pictures:
-        pass
-    (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / "project.db").write_bytes(b"x" * 9000)
-    (tmp_path / "notes.zip").write_bytes(b"no zip")
-    reasons = {
-        ours.folder: "the project itself",
-        pictures.folder: "holds pictures",
-        tmp_path / "damaged": "cannot be read|damaged",
-        tmp_path: "not a Bagtag project",
-        tmp_path / "nothing": "There is no",
-        tmp_path / "notes.zip": "not a zip",
-    }
-    for other, reason in reasons.items():
-        with pytest.raises(BagtagError, match=reason):
-            ours.edits.preview_merge(other)
-
-
-def test_values_that_bagtag_never_writes_do_not_come_in(ours: Project, theirs: Project) -> None:
-    theirs.edits.set_label([1, 2, 3, 5], 1)
-    theirs.edits.add_class("Kite")
-    theirs.edits.tag(1, 4)
-    with theirs.store.write() as connection:
-        run = connection.exec_driver_sql
-        run("UPDATE verdicts SET at = 9e999, annotator = 'B' || char(0) || 'b' WHERE segment_id = 1")
-        run("UPDATE segments SET region = ? WHERE id = 2", (rectangle_bytes(10, 90, 20, 500),))
-        run("UPDATE segments SET right = 9e999 WHERE id = 3")
-        run("UPDATE classes SET name = 'Ki' || char(0) || 'te' WHERE id = 4")
-    plan = ours.edits.preview_merge(theirs.folder)
-    assert [(each.segment_id, each.at) for each in plan.labels][:1] == [(1, 0.0)] and plan.segments == []
-    ours.edits.merge_copy(plan)
-    assert ours.segments.get(1).annotator == "B\ufffdb" and "Ki\ufffdte" in [one.name for one in ours.classes.list()]
-    assert {one.id for one in ours.segments.list(1) if one.label is not None} == {1}
-
-
-def test_kappa_is_that_of_a_hand_calculation() -> None:
-    """The example of Cohen's kappa in Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, 18.1."""
-    table = {("p", "p"): 75, ("p", "n"): 1, ("p", "o"): 4, ("n", "p"): 5, ("n", "n"): 4, ("n", "o"): 1, ("o", "o"): 10}
-    first = [a for (a, _), n in table.items() for _ in range(n)]
-    second = [b for (_, b), n in table.items() for _ in range(n)]
-    found = cohen_kappa(first, second)
-    assert (found.n, found.n_agreed) == (100, 89)
-    chance = 0.80 * 0.80 + 0.10 * 0.05 + 0.10 * 0.15
-    assert found.kappa == pytest.approx((0.89 - chance) / (1 - chance))
-    assert found.standard_error == pytest.approx(0.087, abs=0.001)
-    assert found.low == pytest.approx(found.kappa - 1.96 * 0.087, abs=0.003)
-    assert cohen_kappa([1, 2], [2, 1]).kappa == -1.0 and cohen_kappa([1, 2], [1, 2]).high == 1.0
-    assert cohen_kappa([], []).kappa is None and cohen_kappa([1, 1], [1, 1]).n_agreed == 2

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _HALF = 0.5
 _SAME = 1e-6
 _AT_ONCE = 200
-_DETECTED = ("automatic", "learned")
+DETECTED = ("automatic", "learned")
 _IN_BAGS = text("bag_id IN (SELECT value FROM json_each(:bags))")
 
 
@@ -151,7 +151,7 @@ def _resolve(made: SegmentPlan, new: list[NewSegment], existing: list[Row[Any]],
         return
     there = np.array([(row.left, row.right, row.low, row.high) for row in existing], dtype=float)
     areas = box_areas(there)
-    is_free = np.array([row.origin in _DETECTED and row.at is None for row in existing])
+    is_free = np.array([row.origin in DETECTED and row.at is None for row in existing])
     labels = [None if row.at is None else row.class_name or "" for row in existing]
     replaced = np.zeros(len(existing), dtype=bool)
     taken: list[int] = []

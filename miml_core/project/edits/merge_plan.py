@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, select, text
@@ -22,8 +22,9 @@ from miml_core.errors import BagtagError
 from miml_core.evaluation.agreement import cohen_kappa, kappa_of_classes
 from miml_core.project.db import settings
 from miml_core.project.db.rows import LIVE_CLASS
-from miml_core.project.db.schema import BY_EYE, bags, classes, conflicts, media, segments, tags, verdicts
+from miml_core.project.db.schema import BY_EYE, bags, classes, media, segments, verdicts
 from miml_core.project.edits.label_plan import storable
+from miml_core.project.edits.label_shapes import DETECTED
 from miml_core.project.edits.merge_records import (
     Agreement,
     ClassRef,
@@ -32,21 +33,25 @@ from miml_core.project.edits.merge_records import (
     TakenLabel,
     TakenSegment,
 )
+from miml_core.project.edits.merge_rows import (
+    grids_of,
+    is_of_a_person,
+    known_conflicts,
+    label_of,
+    live_segments,
+    place_of_bag,
+    removed_shapes,
+    stored_time,
+    tags_by_bag,
+)
 from miml_core.project.edits.merge_segments import covered_by, fits_grid, match_segments
 from miml_core.project.queries.classes import ids_by_name
 from miml_core.project.queries.last_edits import LastEdits, Signature, merged_bags, signatures
-from miml_core.project.queries.segments import grid as stored_grid
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid
 
-DETECTED = ("automatic", "learned")
-"""Origins of segments that no person drew."""
 _IN_BAGS = text("bag_id IN (SELECT value FROM json_each(:bags))")
-_LATEST = 1e11
-"""Seconds since 1970; the year 5138."""
-_DECIMALS = 6
-"""Of the start and end of bags, in seconds, that are compared."""
 
 
 def make_merge_plan(ours: Connection, theirs: Connection) -> MergePlan:
@@ -76,10 +81,10 @@ class _Planner:
         self.plan = MergePlan(str(settings.get(theirs, "name") or ""), people)
         self.our_edits, self.their_edits = LastEdits(ours), LastEdits(theirs)
         self.pairs = self._pair_bags()
-        self.our_tags, self.their_tags = _tags(ours), _tags(theirs)
+        self.our_tags, self.their_tags = tags_by_bag(ours), tags_by_bag(theirs)
         self.refs, self.names = self._match_classes()
         self.used = self._used_classes()
-        self.known = _known_conflicts(ours)
+        self.known = known_conflicts(ours)
         self.tagged: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         self.rated: tuple[list[Hashable], list[Hashable]] = ([], [])
         self.merged = merged_bags(ours)
@@ -102,10 +107,10 @@ class _Planner:
                 same[row.id] = known[row.fingerprint, row.size]
             else:
                 self.plan.unknown_media.append(row.path)
-        our_bags = {_place(row.media_id, row): row for row in self.ours.execute(select(bags))}
+        our_bags = {place_of_bag(row.media_id, row): row for row in self.ours.execute(select(bags))}
         pairs = []
         for row in self.theirs.execute(select(bags).order_by(bags.c.id)):
-            mine = our_bags.get(_place(same.get(row.media_id), row))
+            mine = our_bags.get(place_of_bag(same.get(row.media_id), row))
             if mine is not None:
                 pairs.append((mine, row))
         self.plan.n_media, self.plan.n_bags = len(same), len(pairs)
@@ -212,7 +217,7 @@ class _Planner:
         ours_edit = self._our_tag_edit(our_bag, ref)
         ours_by, ours_at = self.our_edits.name_of(ours_edit), 0.0 if ours_edit is None else ours_edit[1]
         theirs_by = storable(self.their_edits.name_of(theirs_edit))
-        theirs_at = _time(their_bag.tags_at)
+        theirs_at = stored_time(their_bag.tags_at)
         self._add_conflict(NewConflict(our_bag.id, None, ref, ours, ours_by, ours_at, -ours, theirs_by, theirs_at))
 
     def _their_tag_edit(self, their_bag: Row[Any], ref: ClassRef) -> Signature | None:
@@ -246,17 +251,17 @@ class _Planner:
     # segments
 
     def _merge_segments(self, our_bag: Row[Any], their_bag: Row[Any]) -> None:
-        theirs = [row for row in _segments(self.theirs, their_bag.id) if _is_of_a_person(row)]
-        their_grids = _grids(self.theirs, theirs)
+        theirs = [row for row in live_segments(self.theirs, their_bag.id) if is_of_a_person(row)]
+        their_grids = grids_of(self.theirs, theirs)
         theirs = [row for row in theirs if fits_grid(row, their_grids[row.grid_id])]
         gone = self._removed_by_them(their_bag)
         if not theirs and not gone:
             return
-        mine = _segments(self.ours, our_bag.id)
-        our_grids = _grids(self.ours, mine)
+        mine = live_segments(self.ours, our_bag.id)
+        our_grids = grids_of(self.ours, mine)
         matched = match_segments(mine, theirs, our_grids, their_grids)
         ours_by_id = {row.id: row for row in mine}
-        removed = _removed_shapes(self.ours, our_bag.id)
+        removed = removed_shapes(self.ours, our_bag.id)
         new = []
         for row in theirs:
             if row.id in matched:
@@ -273,7 +278,7 @@ class _Planner:
 
     def _removed_by_them(self, their_bag: Row[Any]) -> set[tuple[bytes, Grid]]:
         """Return the shapes that only the other deleted, merged or split, and did not draw again."""
-        removed = _removed_shapes(self.theirs, their_bag.id)
+        removed = removed_shapes(self.theirs, their_bag.id)
         since = {
             shape
             for shape, ids in removed.items()
@@ -281,8 +286,8 @@ class _Planner:
         }
         if not since:
             return since
-        there = _segments(self.theirs, their_bag.id)
-        grids = _grids(self.theirs, there)
+        there = live_segments(self.theirs, their_bag.id)
+        grids = grids_of(self.theirs, there)
         return since - {(row.region, grids[row.grid_id]) for row in there}
 
     def _take_removal(self, mine: Row[Any], grid: Grid, gone: set[tuple[bytes, Grid]]) -> bool:
@@ -300,7 +305,7 @@ class _Planner:
         label = self._label(other)
         if label is None:
             return
-        ours = _our_label(mine)
+        ours = label_of(mine)
         checked = ours is not None and mine.checked_by == BY_EYE
         is_same = (mine.annotator, mine.at) == (other.annotator, other.at)
         is_independent = not self._is_stale(other) and not self._is_shared(self.our_edits.of_label(mine.id))
@@ -313,11 +318,11 @@ class _Planner:
             return
         elif checked or self._is_absent(our_bag, label):
             by = (mine.annotator or "", mine.at or 0.0)
-            their = (storable(other.annotator), _time(other.at))
+            their = (storable(other.annotator), stored_time(other.at))
             self._add_conflict(NewConflict(our_bag.id, mine.id, None, ours, *by, label, *their))
         else:
             self._tag(our_bag, label)
-            who = (storable(other.annotator), _time(other.at), bool(other.accepted))
+            who = (storable(other.annotator), stored_time(other.at), bool(other.accepted))
             self.plan.labels.append(TakenLabel(mine.id, our_bag.id, label, *who))
 
     def _is_stale(self, row: Row[Any]) -> bool:
@@ -330,7 +335,7 @@ class _Planner:
         if label is not None and not conflicting:
             self._tag(our_bag, label)
         columns = {name: getattr(row, name) for name in ("left", "right", "low", "high", "other_tags")}
-        who = (storable(row.annotator or ""), _time(row.at or 0.0), bool(row.accepted))
+        who = (storable(row.annotator or ""), stored_time(row.at or 0.0), bool(row.accepted))
         self.plan.segments.append(TakenSegment(our_bag.id, grid, row.region, columns, label, *who, conflicting))
 
     def _label(self, row: Row[Any]) -> ClassRef | None:
@@ -357,62 +362,3 @@ class _Planner:
         self.plan.tag_agreement = Agreement(cohen_kappa(*pooled), by_class)
         names: Mapping[Hashable, str] = dict(sorted(self.names.items(), key=lambda item: item[1]))
         self.plan.label_agreement = Agreement(cohen_kappa(*self.rated), kappa_of_classes(*self.rated, names))
-
-
-def _time(at: float) -> float:
-    """Return a time of the copy, which may have been crafted; 0 for one that is none."""
-    return at if 0 <= at < _LATEST else 0.0
-
-
-def _place(media_id: int | None, bag: Row[Any]) -> tuple[int | None, float, float]:
-    return media_id, round(bag.start, _DECIMALS), round(bag.end, _DECIMALS)
-
-
-def _tags(connection: Connection) -> dict[int, dict[int, int]]:
-    found: dict[int, dict[int, int]] = defaultdict(dict)
-    for row in connection.execute(select(tags)):
-        found[row.bag_id][row.class_id] = row.value
-    return found
-
-
-def _known_conflicts(connection: Connection) -> set[tuple[Any, ...]]:
-    return {
-        (row.bag_id, row.segment_id, row.class_id, row.theirs, row.theirs_at)
-        for row in connection.execute(select(conflicts))
-    }
-
-
-def _segments(connection: Connection, bag_id: int) -> list[Row[Any]]:
-    columns = [verdicts.c[name] for name in ("class_id", "accepted", "annotator", "at", "checked_by")]
-    query = (
-        select(segments, *columns)
-        .outerjoin(verdicts, verdicts.c.segment_id == segments.c.id)
-        .where(segments.c.bag_id == bag_id, segments.c.alive)
-        .order_by(segments.c.number)
-    )
-    return list(connection.execute(query).all())
-
-
-def _removed_shapes(connection: Connection, bag_id: int) -> dict[tuple[bytes, Grid], list[int]]:
-    """Return {(region, grid): ids} of segments that somebody deleted, merged or split."""
-    rows = connection.execute(select(segments).where(segments.c.bag_id == bag_id, ~segments.c.alive)).all()
-    grids = _grids(connection, rows)
-    found: dict[tuple[bytes, Grid], list[int]] = defaultdict(list)
-    for row in rows:
-        found[row.region, grids[row.grid_id]].append(row.id)
-    return found
-
-
-def _is_of_a_person(row: Row[Any]) -> bool:
-    """Return whether a person drew or labelled a segment; others are detected in both projects."""
-    return row.origin not in DETECTED or (row.at is not None and row.checked_by == BY_EYE)
-
-
-def _grids(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, Grid]:
-    return {grid_id: stored_grid(connection, grid_id) for grid_id in {row.grid_id for row in rows}}
-
-
-def _our_label(row: Row[Any]) -> int | None:
-    if row.at is None:
-        return None
-    return BACKGROUND if row.class_id is None else int(row.class_id)
