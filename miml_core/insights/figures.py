@@ -8,7 +8,6 @@ Cells without a recording are grey, so that silence and absence of recording dif
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +25,16 @@ from miml_core.insights.aggregates import (
     ProbabilityHistogram,
     SiteDays,
 )
+from miml_core.insights.figure_texts import (
+    cell_text,
+    effort_title,
+    effort_unit,
+    nothing_text,
+    number_text,
+    pair_text,
+    per_effort_title,
+    short_name,
+)
 
 _NOT_RECORDED = "#b8bec2"
 _SILENT = "#0b2e3a"
@@ -33,11 +42,10 @@ _SCALE = [[0.0, _SILENT], [0.02, "#155a68"], [0.25, "#1f8a83"], [0.6, "#7bc86c"]
 _COLOUR, _SECOND, _MUTED = "#0d9488", "#d97706", "#8a9296"
 _SUNRISE, _SUNSET = "#f59e0b", "#ef4444"
 _ROW = 22
-_MOST_TOGETHER = 40
+MOST_TOGETHER = 40
 """Classes in the plot of co-occurrence; the table has all."""
 _MOST_DAY_TICKS = 10
 """Days that each have a label."""
-_LONGEST_NAME = 34
 _POINT, _SMALLEST_POINT = 11, 2
 _USUAL_WIDTH = 1000
 """Pixels of a plot on a laptop."""
@@ -65,7 +73,7 @@ def activity_figure(
         Whether cells with detections can be selected.
     """
     amount = found.effort_s / 3600 if is_sound else found.clips.astype(float)
-    title = _per(is_sound) if per_effort else "detections"
+    title = per_effort_title(is_sound) if per_effort else "detections"
     values = _rates(found.counts, amount) if per_effort else np.where(found.recorded, found.counts, np.nan)
     names = [str(day) for day in found.dates]
     if found.is_complete:
@@ -76,9 +84,9 @@ def activity_figure(
         edges = middle = names
     hours = np.arange(HOURS) + 0.5
     text = [
-        [_cell(f"{day} {hour:02d}:00", found.counts[d, hour], found.effort_s[d, hour], found.clips[d, hour], is_sound)
+        [cell_text(f"{day} {h:02d}:00", found.counts[d, h], found.effort_s[d, h], found.clips[d, h], is_sound)
          for d, day in enumerate(names)]
-        for hour in range(HOURS)
+        for h in range(HOURS)
     ]  # fmt: skip
     figure = go.Figure()
     _heat(figure, edges, np.arange(HOURS + 1), values.T, found.recorded.T, text, title, is_sound)
@@ -112,7 +120,7 @@ def rhythm_figure(found: DailyRhythm, *, is_sound: bool = True) -> go.Figure:
     """Return detections per recorded hour by hour of day, above the effort."""
     amount = found.effort_s / 3600 if is_sound else found.clips.astype(float)
     text = [
-        _cell(f"{hour:02d}:00", found.counts[hour], found.effort_s[hour], found.clips[hour], is_sound)
+        cell_text(f"{hour:02d}:00", found.counts[hour], found.effort_s[hour], found.clips[hour], is_sound)
         for hour in range(HOURS)
     ]
     figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.72, 0.28], vertical_spacing=0.06)
@@ -121,8 +129,8 @@ def rhythm_figure(found: DailyRhythm, *, is_sound: bool = True) -> go.Figure:
     figure.add_trace(go.Bar(y=amount, marker={"color": _MUTED}, **bars), 2, 1)
     for hour in np.flatnonzero(np.isnan(found.rate)):
         figure.add_vrect(x0=hour, x1=hour + 1, fillcolor=_NOT_RECORDED, opacity=0.6, line_width=0, row=1, col=1)
-    figure.update_yaxes(title=_per(is_sound), rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title=_amount(is_sound), rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title=per_effort_title(is_sound), rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title=effort_title(is_sound), rangemode="tozero", row=2, col=1)
     figure.update_xaxes(range=[0, HOURS], tickvals=list(range(0, 25, 3)))
     figure.update_xaxes(title="hour of day", row=2, col=1)
     return _laid_out(figure, 380)
@@ -136,13 +144,13 @@ def site_days_figure(
     values = _rates(found.counts, amount) if per_effort else np.where(found.recorded, found.counts, np.nan)
     names = [str(day) for day in found.dates]
     text = [
-        [_cell(f"{site}, {day}", found.counts[s, d], found.effort_s[s, d], found.clips[s, d], is_sound)
+        [cell_text(f"{site}, {day}", found.counts[s, d], found.effort_s[s, d], found.clips[s, d], is_sound)
          for d, day in enumerate(names)]
         for s, site in enumerate(found.sites)
     ]  # fmt: skip
     figure = go.Figure()
     places = np.arange(len(found.sites))
-    title = _per(is_sound) if per_effort else "detections"
+    title = per_effort_title(is_sound) if per_effort else "detections"
     _heat(figure, names, places, values, found.recorded, text, title, is_sound)
     heard = np.argwhere(found.counts * clickable)
     _clickable(
@@ -154,7 +162,9 @@ def site_days_figure(
         n_columns=len(names),
     )
     total = amount.sum(axis=1)
-    labels = [f"{_short(site)} ({_number(total[s])} {_unit(is_sound)})" for s, site in enumerate(found.sites)]
+    labels = [
+        f"{short_name(site)} ({number_text(total[s])} {effort_unit(is_sound)})" for s, site in enumerate(found.sites)
+    ]
     figure.update_yaxes(tickvals=places, ticktext=labels, autorange="reversed")
     figure.update_xaxes(type="category", nticks=12, range=[-0.5, len(names) - 0.5])
     return _laid_out(figure, 150 + _ROW * len(found.sites))
@@ -170,14 +180,16 @@ def class_sites_figure(
     recorded = np.broadcast_to((amount > 0) | (found.clips > 0), counts.shape)
     values = _rates(counts, np.broadcast_to(amount, counts.shape)) if per_effort else np.where(recorded, counts, np.nan)
     text = [
-        [_cell(f"{found.classes[c]}, {site}", found.counts[c, s], found.effort_s[s], found.clips[s], is_sound)
+        [cell_text(f"{found.classes[c]}, {site}", found.counts[c, s], found.effort_s[s], found.clips[s], is_sound)
          for s, site in enumerate(found.sites)]
         for c in order
     ]  # fmt: skip
-    labels = [f"{_short(site)}<br>{_number(amount[s])} {_unit(is_sound)}" for s, site in enumerate(found.sites)]
+    labels = [
+        f"{short_name(site)}<br>{number_text(amount[s])} {effort_unit(is_sound)}" for s, site in enumerate(found.sites)
+    ]
     places, columns = np.arange(len(order)), np.arange(len(found.sites))
     figure = go.Figure()
-    title = _per(is_sound) if per_effort else "detections"
+    title = per_effort_title(is_sound) if per_effort else "detections"
     _heat(figure, columns, places, values, recorded, text, title, is_sound)
     heard = np.argwhere(counts * clickable)
     _clickable(
@@ -188,7 +200,7 @@ def class_sites_figure(
         [text[c][s] for c, s in heard],
         n_columns=len(columns),
     )
-    figure.update_yaxes(tickvals=places, ticktext=[_short(found.classes[c]) for c in order], autorange="reversed")
+    figure.update_yaxes(tickvals=places, ticktext=[short_name(found.classes[c]) for c in order], autorange="reversed")
     figure.update_xaxes(tickvals=columns, ticktext=labels, range=[-0.5, len(columns) - 0.5])
     return _laid_out(figure, 150 + _ROW * len(order))
 
@@ -213,7 +225,7 @@ def accumulation_figure(found: Accumulation, *, is_sound: bool = True) -> go.Fig
             hovertemplate="%{customdata} days: %{y:.1f} classes<extra></extra>",
         )
     )  # fmt: skip
-    figure.update_xaxes(title=_amount(is_sound), rangemode="tozero")
+    figure.update_xaxes(title=effort_title(is_sound), rangemode="tozero")
     figure.update_yaxes(title="classes found", rangemode="tozero")
     return _laid_out(figure, 360)
 
@@ -221,7 +233,7 @@ def accumulation_figure(found: Accumulation, *, is_sound: bool = True) -> go.Fig
 def co_occurrence_figure(found: CoOccurrence, *, is_sound: bool = True) -> go.Figure:
     """Return which share of the clips with either of two classes has both, of the most frequent classes."""
     heard = np.diag(found.counts)
-    order = [c for c in np.argsort(-heard, kind="stable") if heard[c]][:_MOST_TOGETHER]
+    order = [c for c in np.argsort(-heard, kind="stable") if heard[c]][:MOST_TOGETHER]
     both = found.counts[np.ix_(order, order)].astype(float)
     either = heard[order][:, None] + heard[order][None, :] - both
     share = both / either
@@ -229,12 +241,13 @@ def co_occurrence_figure(found: CoOccurrence, *, is_sound: bool = True) -> go.Fi
     noun = "clips" if is_sound else "pictures"
     names = [found.classes[c] for c in order]
     text = [
-        [_pair(names, i, j, both, either, noun, found.n_clips) for j in range(len(names))] for i in range(len(names))
+        [pair_text(names, i, j, both, either, noun, found.n_clips) for j in range(len(names))]
+        for i in range(len(names))
     ]
     places = np.arange(len(names))
     figure = go.Figure()
     _heat(figure, places, places, share, np.ones_like(share, dtype=bool), text, f"share of {noun}", is_sound)
-    labels = [_short(name) for name in names]
+    labels = [short_name(name) for name in names]
     figure.update_yaxes(tickvals=places, ticktext=labels, autorange="reversed")
     figure.update_xaxes(tickvals=places, ticktext=labels, tickangle=-60)
     return _laid_out(figure, 240 + _ROW * len(names))
@@ -290,7 +303,7 @@ def _heat(
         nothing[recorded] = None
         figure.add_trace(go.Heatmap(z=empty, colorscale=grey, showscale=False, hovertext=nothing, **common))
         marker = {"symbol": "square", "size": 10, "color": _NOT_RECORDED}
-        figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=_nothing(is_sound)))
+        figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=nothing_text(is_sound)))
     highest = float(np.nanmax(values)) if np.isfinite(values).any() else 1.0
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12}
     figure.update_xaxes(showgrid=False, zeroline=False)
@@ -328,61 +341,9 @@ def _clickable(
     )
 
 
-def _cell(place: str, count: int, effort_s: float, clips: int, is_sound: bool) -> str:
-    """Return what a cell says: place, count, and the effort."""
-    if not (effort_s > 0 or clips > 0):
-        return f"{html.escape(place)}: {_nothing(is_sound)}"
-    amount = f"{_number(effort_s / 60)} min recorded" if is_sound else f"{clips:,} {_plural(clips, 'picture')}"
-    return f"{html.escape(place)}: {count:,} {_plural(count, 'detection')}, {amount}"
-
-
-def _plural(n: int, noun: str) -> str:
-    return noun if n == 1 else f"{noun}s"
-
-
-def _nothing(is_sound: bool) -> str:
-    return "no recording" if is_sound else "no picture"
-
-
-def _pair(
-    names: list[str],
-    i: int,
-    j: int,
-    both: NDArray[np.float64],
-    either: NDArray[np.float64],
-    noun: str,
-    n_clips: int,
-) -> str:
-    """Return what a cell of two classes says."""
-    if i == j:
-        return html.escape(f"{names[i]}: {int(both[i, i]):,} of {n_clips:,} {noun}")
-    counts = f"{int(both[i, j]):,} {noun} with both, {int(either[i, j]):,} with either, of {n_clips:,}"
-    return html.escape(f"{names[i]} and {names[j]}: {counts}")
-
-
 def _rates(counts: NDArray[np.int64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(amount > 0, counts / amount, np.nan)
-
-
-def _per(is_sound: bool) -> str:
-    return "detections per recorded hour" if is_sound else "detections per picture"
-
-
-def _amount(is_sound: bool) -> str:
-    return "hours recorded" if is_sound else "pictures"
-
-
-def _unit(is_sound: bool) -> str:
-    return "h" if is_sound else "pictures"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _short(name: str) -> str:
-    return html.escape(name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…")
 
 
 def _laid_out(figure: go.Figure, height: int) -> go.Figure:

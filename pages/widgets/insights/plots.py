@@ -175,7 +175,7 @@ def _accumulation(source: Detections, choice: Choice) -> Choice | None:
 
 
 def _together(source: Detections, choice: Choice) -> Choice | None:
-    from miml_core.insights.figures import co_occurrence_figure
+    from miml_core.insights.figures import MOST_TOGETHER, co_occurrence_figure
 
     found = aggregates.co_occurrence(source, choice)
     heard = int((np.diag(found.counts) > 0).sum())
@@ -183,7 +183,9 @@ def _together(source: Detections, choice: Choice) -> Choice | None:
     if heard < 2:
         st.info(f"Fewer than two classes are above the threshold; there are no pairs in a {noun}.")
         return None
-    shown = "" if heard <= 40 else " The 40 most frequent classes are drawn; the CSV has all."
+    shown = ""
+    if heard > MOST_TOGETHER:
+        shown = f" The {MOST_TOGETHER} most frequent classes are drawn; the CSV has all."
     summary = (
         f"Of the {noun}s with either of two classes, the share with both; {thousands(found.n_clips)} {noun}s.{shown}"
     )
