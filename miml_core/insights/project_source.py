@@ -118,10 +118,12 @@ def _table(
 
 
 def _own_seconds(bags: Sequence[Row[Any]]) -> NDArray[np.float64]:
-    """Return the length of each bag without what an earlier bag of the same recording has already."""
+    """Return the length of each analysed bag without what an earlier one of the same recording has already."""
     lengths = np.zeros(len(bags))
     media_id, until = None, 0.0
     for place, bag in enumerate(bags):
+        if not bag.analysed:
+            continue
         if bag.media_id != media_id:
             media_id, until = bag.media_id, bag.start
         lengths[place] = max(0.0, bag.end - max(bag.start, until))

@@ -91,6 +91,18 @@ def test_bags_without_predictions_are_no_effort(garden):
     assert "1 of 4 bags" in source.notes[0]
 
 
+def test_overlapping_bags_count_once_if_the_earlier_one_was_analysed(tmp_path):
+    with sound_project(tmp_path / "garden", (3, 2)) as project:
+        with project.store.write() as connection:
+            late = {"s": SECONDS / 2, "e": 1.5 * SECONDS}
+            connection.execute(text('UPDATE bags SET media_id = 1, start = :s, "end" = :e WHERE id = 2'), late)
+        assert open_source(project=project).effort_table["seconds"].to_pylist() == [pytest.approx(1.5 * SECONDS)]
+        with project.store.write() as connection:
+            connection.execute(text("DELETE FROM predictions WHERE bag_id = 1"))
+            connection.execute(text("DELETE FROM verdicts"))
+        assert open_source(project=project).effort_table["seconds"].to_pylist() == [pytest.approx(SECONDS)]
+
+
 def test_an_empty_project_and_pictures(tmp_path):
     with Project.create(tmp_path / "empty") as empty:
         source = open_source(project=empty)
