@@ -8,7 +8,10 @@ import pytest
 
 from miml_core.errors import BagtagError
 from miml_core.project import Project
+from miml_core.project.errors import Gone
 from miml_core.segments.regions import rectangle_bytes
+from tests.project.conftest import ring
+from tests.project.copies import N_SEGMENTS, content
 
 
 def test_what_cannot_be_merged_is_refused(ours: Project, tmp_path: Path) -> None:
@@ -45,3 +48,57 @@ def test_values_that_bagtag_never_writes_do_not_come_in(ours: Project, theirs: P
     ours.edits.merge_copy(plan)
     assert ours.segments.get(1).annotator == "B\ufffdb" and "Ki\ufffdte" in [one.name for one in ours.classes.list()]
     assert {one.id for one in ours.segments.list(1) if one.label is not None} == {1}
+
+
+def test_what_was_answered_after_the_preview_stays(ours: Project, theirs: Project) -> None:
+    for bag in (1, 2):
+        theirs.edits.set_note(bag, "of Bob")
+    theirs.edits.set_label([1, 5, 9], 1)
+    theirs.edits.draw(3, [ring(6.0, 8.0, 1000.0, 2000.0)], label=1)
+    theirs.edits.tag(4, 2)
+    plan = ours.edits.preview_merge(theirs.folder)
+    ours.edits.set_note(1, "of Ann")
+    ours.edits.finish(3)
+    ours.edits.tag(2, 1, -1)
+    ours.edits.finish(4)
+    ours.edits.merge_copy(plan)
+    assert [ours.bags.get(bag).note for bag in (1, 2)] == ["of Ann", "of Bob"]
+    assert [ours.bags.get(bag).tags for bag in (1, 2, 3, 4)] == [{1: 1}, {1: -1}, {}, {}]
+    labels = {one.id: one.label for bag in (1, 2, 3) for one in ours.segments.list(bag) if one.label is not None}
+    assert labels == {1: 1} and len(ours.segments.list(3)) == N_SEGMENTS + 1
+    assert ours.check() == []
+    missed = ours.edits.preview_merge(theirs.folder)
+    assert {each.segment_id for each in missed.conflicts} >= {5, 9}, "a second look lists what was left out"
+
+
+@pytest.mark.parametrize("what", ["bag", "class", "merged class"])
+def test_a_preview_of_what_was_removed_since_is_refused(ours: Project, theirs: Project, what: str) -> None:
+    theirs.edits.tag(1, 1)
+    theirs.edits.set_note(2, "of Bob")
+    plan = ours.edits.preview_merge(theirs.folder)
+    if what == "bag":
+        ours.edits.remove_bags([2])
+    elif what == "class":
+        ours.edits.remove_class(1)
+    else:
+        ours.edits.merge_classes([1], 2)
+    before = content(ours.folder)
+    with pytest.raises(BagtagError, match="compare them again"):
+        ours.edits.merge_copy(plan)
+    assert content(ours.folder) == before
+
+
+def test_a_conflict_that_was_decided_meanwhile_is_not_decided_again(ours: Project, theirs: Project) -> None:
+    for project, label in ((ours, 1), (theirs, 2)):
+        project.edits.set_label([1, 5], label)
+        project.edits.tag(3, 1, 1 if project is ours else -1)
+    ours.edits.merge_copy(ours.edits.preview_merge(theirs.folder))
+    listed = [each.id for each in ours.review.conflicts()]
+    assert len(listed) == 3
+    ours.edits.set_label(1, 3)
+    ours.edits.tag(3, 1, 1)
+    result = ours.edits.resolve_conflicts(listed, take_theirs=True)
+    assert result.sentence == "1 conflict: took the other answer"
+    assert [ours.segments.get(number).label for number in (1, 5)] == [3, 2] and ours.bags.get(3).tags == {1: 1}
+    with pytest.raises(Gone, match="decided already"):
+        ours.edits.resolve_conflicts(listed, take_theirs=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from sqlalchemy import Connection, select, text
 
 from miml_core.bags import BACKGROUND
+from miml_core.errors import BagtagError
 from miml_core.project.db.schema import BY_EYE, bags, conflicts, merges, segments, verdicts
 from miml_core.project.db.schema import tags as tags_table
 from miml_core.project.edits.classes import class_ids_for
@@ -21,13 +22,21 @@ from miml_core.project.edits.merge_records import ClassRef, MergePlan, NewConfli
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.queries.last_edits import MERGE
 
-_KNOWN_TAGS = text("SELECT bag_id, class_id FROM tags WHERE bag_id IN (SELECT value FROM json_each(:bags))")
+_TAGS = text("SELECT bag_id, class_id, value FROM tags WHERE bag_id IN (SELECT value FROM json_each(:bags))")
 _OPEN_BAGS = text(
     "SELECT id FROM bags WHERE (NOT finished OR rest_unknown) AND id IN (SELECT value FROM json_each(:bags))"
 )
+_WITHOUT_NOTE = text("SELECT id FROM bags WHERE note = '' AND id IN (SELECT value FROM json_each(:bags))")
+_GONE = text(
+    """
+    SELECT EXISTS (SELECT 1 FROM json_each(:bags) WHERE value NOT IN (SELECT id FROM bags))
+        OR EXISTS (SELECT 1 FROM json_each(:classes) WHERE value NOT IN
+                   (SELECT id FROM classes WHERE merged_into IS NULL AND NOT removed))
+    """
+)
 _PRESENT = text(
     """
-    SELECT segments.id, checked_by FROM segments LEFT JOIN verdicts ON segment_id = segments.id
+    SELECT segments.id, bag_id, checked_by FROM segments LEFT JOIN verdicts ON segment_id = segments.id
     WHERE alive AND segments.id IN (SELECT value FROM json_each(:segments))
     """
 )
@@ -68,16 +77,16 @@ class MergeCopy(Edit):
         plan = self.plan
         if not plan.changes_anything and _is_known(changes.connection, plan):
             return Outcome(f"nothing new in {plan.source}", None)
+        _check_still_there(changes.connection, plan)
         merge_id = changes.insert(merges, _merge_row(plan, annotator))
         class_ids = class_ids_for(changes, plan.new_classes)
 
         def class_id(ref: ClassRef) -> int:
             return class_ids[ref] if isinstance(ref, str) else ref
 
-        _add_tags(changes, {(bag_id, class_id(ref)): value for (bag_id, ref), value in plan.new_tags.items()})
+        _add_tags(changes, plan.new_tags, class_id)
         _finish(changes, plan.finished)
-        for bag_id, note in plan.notes.items():
-            changes.update(bags, bag_id, note=note)
+        _add_notes(changes, plan.notes)
         tagged = {bag_id for bag_id, _ in plan.new_tags} | set(plan.finished)
         contradicted = changes.connection.execute(_CONTRADICTED, {"bags": json.dumps(sorted(tagged))}).scalars().all()
         for segment_id in contradicted:
@@ -117,15 +126,46 @@ def _merge_row(plan: MergePlan, annotator: str) -> dict[str, Any]:
     }
 
 
-def _add_tags(changes: RowChanges, wanted: Mapping[tuple[int, int], int]) -> None:
+def _check_still_there(connection: Connection, plan: MergePlan) -> None:
+    wanted = {
+        "bags": json.dumps(sorted(plan.changed_bags())),
+        "classes": json.dumps(sorted(ref for ref in plan.used_classes() if isinstance(ref, int) and ref > 0)),
+    }
+    if connection.execute(_GONE, wanted).scalar():
+        raise BagtagError(
+            "Bags or classes were removed after the projects were compared, so that nothing was merged; compare them "
+            "again."
+        )
+
+
+def _add_tags(
+    changes: RowChanges, wanted: Mapping[tuple[int, ClassRef], int], class_id: Callable[[ClassRef], int]
+) -> None:
     chosen = json.dumps(sorted({bag_id for bag_id, _ in wanted}))
-    known = {(row[0], row[1]) for row in changes.connection.execute(_KNOWN_TAGS, {"bags": chosen})}
-    rows = [
-        {"bag_id": bag_id, "class_id": class_id, "value": value}
-        for (bag_id, class_id), value in sorted(wanted.items())
-        if (bag_id, class_id) not in known
+    known = _tags(changes.connection, chosen)
+    still_open = set(changes.connection.execute(_OPEN_BAGS, {"bags": chosen}).scalars())
+    rows = {
+        (bag_id, class_id(ref)): value
+        for (bag_id, ref), value in wanted.items()
+        if bag_id in still_open or isinstance(ref, str)  # finished since: a class of the project is absent
+    }
+    new = [
+        {"bag_id": bag_id, "class_id": number, "value": value}
+        for (bag_id, number), value in sorted(rows.items())
+        if (bag_id, number) not in known
     ]
-    changes.insert_many(tags_table, rows)
+    changes.insert_many(tags_table, new)
+
+
+def _tags(connection: Connection, bag_ids: str) -> dict[tuple[int, int], int]:
+    """Return {(bag, class): 1 or -1} of bags given as JSON."""
+    return {(row.bag_id, row.class_id): row.value for row in connection.execute(_TAGS, {"bags": bag_ids})}
+
+
+def _add_notes(changes: RowChanges, wanted: Mapping[int, str]) -> None:
+    without = changes.connection.execute(_WITHOUT_NOTE, {"bags": json.dumps(list(wanted))}).scalars().all()
+    for bag_id in without:
+        changes.update(bags, bag_id, note=wanted[bag_id])
 
 
 def _finish(changes: RowChanges, wanted: Mapping[int, bool]) -> None:
@@ -143,10 +183,14 @@ def _delete(changes: RowChanges, wanted: Mapping[int, float | None]) -> None:
 
 
 def _add_labels(changes: RowChanges, wanted: Mapping[int, tuple[int, str, float, bool]]) -> None:
+    """Label segments, where nobody has labelled them or tagged the bag as without the class meanwhile."""
     present = changes.connection.execute(_PRESENT, {"segments": json.dumps(list(wanted))}).all()
+    known = _tags(changes.connection, json.dumps(sorted({row.bag_id for row in present})))
     rows = []
-    for segment_id, checked_by in present:
+    for segment_id, bag_id, checked_by in present:
         label, annotator, at, accepted = wanted[segment_id]
+        if label != BACKGROUND and known.get((bag_id, label), 0) <= 0:
+            continue
         values = {
             "class_id": None if label == BACKGROUND else label,
             "accepted": accepted,

@@ -91,10 +91,7 @@ class _Planner:
         for our_bag, their_bag in self.pairs:
             self._merge_tags(our_bag, their_bag)
             self._merge_segments(our_bag, their_bag)
-        used: set[ClassRef | None] = {ref for _, ref in self.plan.new_tags}
-        used |= {each.label for each in self.plan.labels}
-        used |= {each.label for each in self.plan.segments}
-        used |= {ref for each in self.plan.conflicts for ref in (each.class_ref, each.theirs)}
+        used = self.plan.used_classes()
         self.plan.new_classes = {name: sci for name, sci in self.plan.new_classes.items() if name in used}
         self._measure_agreement()
 

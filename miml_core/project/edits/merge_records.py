@@ -121,6 +121,19 @@ class MergePlan:
             or self.conflicts
         )
 
+    def changed_bags(self) -> set[int]:
+        """Return the bags that the merge changes, or lists conflicts of."""
+        found = {bag_id for bag_id, _ in self.new_tags} | set(self.finished) | set(self.notes)
+        found |= {label.bag_id for label in self.labels} | {segment.bag_id for segment in self.segments}
+        return found | {conflict.bag_id for conflict in self.conflicts}
+
+    def used_classes(self) -> set[ClassRef]:
+        """Return the classes of tags, labels and conflicts."""
+        found: set[ClassRef | None] = {ref for _, ref in self.new_tags}
+        found |= {label.label for label in self.labels} | {segment.label for segment in self.segments}
+        found |= {ref for each in self.conflicts for ref in (each.class_ref, each.theirs)}
+        return {ref for ref in found if ref is not None}
+
     def counts(self) -> dict[str, int]:
         """Return the numbers that people want to see."""
         return {

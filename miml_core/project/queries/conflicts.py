@@ -8,6 +8,7 @@ marks it as resolved.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
@@ -34,12 +35,16 @@ _JOINED = (
 )
 
 
-def open_conflicts(connection: Connection, *, bag_id: int | None = None, limit: int | None = None) -> list[Conflict]:
-    """Return the conflicts that nobody has decided, of the project or of one bag."""
+def open_conflicts(
+    connection: Connection, *, bag_id: int | None = None, ids: Sequence[int] | None = None, limit: int | None = None
+) -> list[Conflict]:
+    """Return the conflicts that nobody has decided, of the project or of one bag; only some, if `ids` are given."""
     columns = (conflicts, bags.c.name.label("bag"), segments.c.number)
     query = select(*columns).select_from(_JOINED).where(_IS_OPEN).order_by(conflicts.c.bag_id, conflicts.c.id)
     if bag_id is not None:
         query = query.where(conflicts.c.bag_id == bag_id)
+    if ids is not None:
+        query = query.where(conflicts.c.id.in_(ids))
     return [_conflict(row) for row in connection.execute(query.limit(limit))]
 
 
