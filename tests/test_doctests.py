@@ -38,10 +38,7 @@ def public_api() -> list[str]:
     return found
 
 
-WITHOUT_EXAMPLES = (
-    "miml_core.archive",
-    "miml_core.insights",
-)
+WITHOUT_EXAMPLES = ("miml_core.insights",)
 """Packages of which not every class and function has an example yet."""
 
 

@@ -41,7 +41,13 @@ _INVALID = (
 
 @dataclass(frozen=True)
 class BundleClass:
-    """A class of the model."""
+    """A class of the model.
+
+    Examples
+    --------
+    >>> BundleClass("Wren", "Troglodytes troglodytes")
+    BundleClass(name='Wren', scientific_name='Troglodytes troglodytes')
+    """
 
     name: str
     scientific_name: str = ""
@@ -66,6 +72,15 @@ class ModelBundle:
     segmenter : LearnedSegmenter, optional
     provenance : dict
         Project, run, dates, people and numbers, for reports.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     bundle = read_bundle(archive.parent / "model.bagtag")
+    ...     found = bundle.instances(archive.parent / "survey" / "hill" / "20240501_050000.wav", 0.0, 1.0)
+    >>> [bundle.classes[k].name for k in bundle.model.predict_proba(found.X).argmax(axis=1)]
+    ['Wren', 'Robin']
     """
 
     id: str
@@ -111,6 +126,36 @@ def write_bundle(
         As `Model.save` and `LearnedSegmenter.save` write them.
     provenance : dict
         JSON values.
+
+    Returns
+    -------
+    str
+        See `ModelBundle`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from miml_core import BagSet
+    >>> from miml_core.instances import InstanceSettings, feature_names
+    >>> from miml_core.models import MODELS
+    >>> settings = InstanceSettings(embedding=None)
+    >>> X = np.eye(2, len(feature_names(settings, "sound")))
+    >>> model = MODELS["ored-lr"](alpha=1.0).fit(BagSet(X, [0, 1, 2], [[1, -1], [-1, 1]], ["Wren", "Robin"]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.npz")
+    ...     model_id = write_bundle(
+    ...         f"{folder}/calls.bagtag",
+    ...         kind="sound",
+    ...         classes=[BundleClass("Wren"), BundleClass("Robin")],
+    ...         settings=settings,
+    ...         clip_seconds=10.0,
+    ...         model_file=Path(f"{folder}/model.npz").read_bytes(),
+    ...         segmenter_file=None,
+    ...         provenance={"project": "dawn"},
+    ...     )
+    ...     read_bundle(f"{folder}/calls.bagtag").id == model_id
+    True
     """
     settings = replace(settings, learned_segmenter=None if segmenter_file is None else SEGMENTER)
     facts = {
@@ -140,6 +185,14 @@ def read_bundle(path: str | Path) -> ModelBundle:
     BagtagError
         The file is no bundle or is damaged; this version detects or describes segments differently; or an embedding
         that it needs is not installed.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     bundle = read_bundle(archive.parent / "model.bagtag")
+    >>> bundle.kind, [one.name for one in bundle.classes], bundle.clip_seconds, bundle.model
+    ('sound', ['Wren', 'Robin'], 1.0, ORedLR(alpha=0.1))
     """
     path = Path(path)
     check_regular_file(path)

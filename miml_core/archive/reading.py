@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArchiveSummary:
-    """What an archive has of one model, counted in its files."""
+    """What an archive has of one model, counted in its files.
+
+    Examples
+    --------
+    >>> found = ArchiveSummary("15e18923625cca17", files=480, hours=40.0, clips=14_400, segments=72_000, failures=[])
+    >>> found.segments / found.hours
+    1800.0
+    """
 
     model: str
     files: int
@@ -35,6 +42,14 @@ def models_of(archive: Path) -> list[str]:
     ------
     BagtagError
         The folder is no archive.
+
+    Examples
+    --------
+    >>> from miml_core.archive.bundle import read_bundle
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     models_of(archive) == [read_bundle(archive.parent / "model.bagtag").id]
+    True
     """
     found = sorted(path.stem for path in (archive / "models").glob(f"*{SUFFIX}"))
     if not found:
@@ -43,7 +58,15 @@ def models_of(archive: Path) -> list[str]:
 
 
 def choose_model(archive: Path, model_id: str | None = None) -> str:
-    """Return the id of the model of an archive; one of several has to be named, by the beginning of its id."""
+    """Return the id of the model of an archive; one of several has to be named, by the beginning of its id.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     [choose_model(archive)] == models_of(archive)
+    True
+    """
     known = models_of(archive)
     matching = [one for one in known if one.startswith(model_id or "")]
     if len(matching) != 1:
@@ -61,6 +84,22 @@ def open_table(archive: Path, table: str, model_id: str) -> ds.Dataset:
     archive : Path
     table : "segments", "clips" or "failures"
     model_id : str
+
+    Returns
+    -------
+    pyarrow.dataset.Dataset
+        Rows are read when they are asked for; the columns are those of `results.schema`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     segments = open_table(archive, "segments", choose_model(archive))
+    ...     for row in segments.to_table(columns=["site", "day", "class"]).to_pylist():
+    ...         print(*row.values())
+    hill 2024-05-01 Wren
+    hill 2024-05-01 Robin
+    marsh 2024-05-01 Wren
     """
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -79,13 +118,30 @@ def open_table(archive: Path, table: str, model_id: str) -> ds.Dataset:
 
 
 def read_failures(archive: Path, model_id: str) -> list[tuple[str, str]]:
-    """Return (file, reason) of all files that could not be processed, each reason once per file."""
+    """Return (file, reason) of all files that could not be processed, each reason once per file.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     [file for file, reason in read_failures(archive, choose_model(archive))]
+    ['survey/marsh/20240502_070000.wav']
+    """
     rows = open_table(archive, "failures", model_id).to_table(columns=["file", "reason"]).to_pylist()
     return sorted({(row["file"], row["reason"]) for row in rows})
 
 
 def summarise(archive: Path, model_id: str) -> ArchiveSummary:
-    """Count what an archive has of a model."""
+    """Count what an archive has of a model.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     found = summarise(archive, choose_model(archive))
+    >>> found.files, found.clips, found.segments, len(found.failures)
+    (3, 3, 3, 1)
+    """
     import pyarrow.compute as pc
 
     files: set[str] = set()

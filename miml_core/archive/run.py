@@ -43,7 +43,13 @@ _NAMED = 3
 
 @dataclass
 class ApplyProgress:
-    """How far the work is; what an earlier run did counts as done."""
+    """How far the work is; what an earlier run did counts as done.
+
+    Examples
+    --------
+    >>> ApplyProgress("applying", files=120, of_files=480, seconds=36_000.0, of_seconds=144_000.0).sentence
+    '120 of 480 files, 10.0 of 40.0 h'
+    """
 
     stage: str = "reading headers"
     files: int = 0
@@ -87,6 +93,11 @@ class ApplyOptions:
         Sound per task.
     in_process : bool
         Work in this process, without Dask: for small archives.
+
+    Examples
+    --------
+    >>> ApplyOptions(workers=4, site_pattern=r"/(?P<site>[A-Z]+)_").workers
+    4
     """
 
     scheduler: str | None = None
@@ -120,11 +131,25 @@ def apply_model(
     report : callable, optional
         Called with the same `ApplyProgress` after every step.
 
+    Returns
+    -------
+    ApplyProgress
+        At the end.
+
     Raises
     ------
     BagtagError
         The bundle cannot be used here, a folder cannot be read, another command writes to the archive, or the cluster
         is lost (`LostCluster`). A file that cannot be processed is a row of the table of failures.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     work = archive.parent / "model.bagtag", [archive.parent / "survey" / "hill"], archive.parent / "results"
+    ...     done = [apply_model(*work, ApplyOptions(in_process=True)) for _ in range(2)]
+    >>> [(one.files, one.segments, one.done_before) for one in done]  # the second call finds all done
+    [(1, 2, 0.0), (1, 0, 1.0)]
     """
     options = options or ApplyOptions()
     sites = SitePattern(options.site_pattern)
@@ -157,7 +182,13 @@ def apply_model(
 
 
 def model_file(archive: Path, model_id: str) -> Path:
-    """Return where an archive keeps a bundle."""
+    """Return where an archive keeps a bundle.
+
+    Examples
+    --------
+    >>> model_file(Path("results"), "15e18923625cca17").as_posix()
+    'results/models/15e18923625cca17.bagtag'
+    """
     return archive / "models" / f"{model_id}{SUFFIX}"
 
 

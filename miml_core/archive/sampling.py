@@ -56,6 +56,12 @@ class Stratum:
         Number of detections in the archive.
     drawn : int
         Number of detections in the sample.
+
+    Examples
+    --------
+    >>> likely = Stratum("wren", 0.9, size=900, drawn=4)
+    >>> likely.size / likely.drawn  # what each detection in the sample stands for
+    225.0
     """
 
     class_name: str
@@ -66,7 +72,13 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate with the ends of its interval; NaN if there are no answers."""
+    """An estimate with the ends of its interval; NaN if there are no answers.
+
+    Examples
+    --------
+    >>> Estimate(0.9, 0.75, 1.0).times(200)  # the number of right detections among 200
+    Estimate(value=180.0, low=150.0, high=200.0)
+    """
 
     value: float
     low: float
@@ -146,6 +158,15 @@ def draw_sample(
         The detections in the sample.
     stratum_of : (n,) int
         Their strata.
+
+    Examples
+    --------
+    >>> probability = np.array([0.97, 0.5, 0.96, 0.45, 0.98, 0.97, 0.96, 0.55])
+    >>> strata, chosen, stratum_of = draw_sample(["wren"], np.zeros(8, int), probability, np.arange(8), per_class=6)
+    >>> [(one.low, one.size, one.drawn) for one in strata]
+    [(0.4, 3, 3), (0.95, 5, 3)]
+    >>> sorted(chosen[stratum_of == 0].tolist())
+    [1, 3, 7]
     """
     rng = np.random.default_rng(seed)
     bins = np.searchsorted(EDGES, probability, side="right") - 1
@@ -251,6 +272,13 @@ class ClassEstimates:
         Number of detections of the class that are right.
     of_class : Estimate
         Number of all sampled detections, of whatever class, that are really of the class.
+
+    Examples
+    --------
+    >>> strata = [Stratum("wren", 0.4, 100, 2), Stratum("wren", 0.95, 900, 20)]
+    >>> (wren,) = estimate_classes(strata, [0] * 2 + [1] * 20, ["wren", ""] + ["wren"] * 20)
+    >>> round(wren.correct.value), wren.threshold_for(0.85)
+    (950, 0.95)
     """
 
     class_name: str

@@ -1,4 +1,4 @@
-"""A project of three seconds of sound, made at once: for the examples of the documentation, and to try calls."""
+"""A project and an archive of three seconds of sound, for the examples of the documentation, and to try calls."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
-from miml_core.instances import sound_instances
+from miml_core.archive.bundle import BundleClass, write_bundle
+from miml_core.archive.run import ApplyOptions, apply_model
+from miml_core.bags import BagSet
+from miml_core.insights.detections import Detections
+from miml_core.insights.sources import open_source
+from miml_core.instances import InstanceSettings, sound_instances
 from miml_core.models.ored_lr import ORedLR
 from miml_core.project import Project
 from miml_core.project.db.own_folders import own_folder
@@ -21,6 +27,11 @@ from miml_core.project.learning import review_index, training_runs
 _RATE = 22050
 _PITCH = {"Wren": 7000.0, "Robin": 4000.0}
 _HEARD = (("Wren", "Robin"), ("Wren",), ("Robin",))
+_SURVEY = {
+    "hill/20240501_050000.wav": ("Wren", "Robin"),
+    "marsh/20240501_060000.wav": ("Wren",),
+    "marsh/20240502_060000.wav": (),
+}
 
 
 @contextmanager
@@ -38,7 +49,7 @@ def example_project() -> Iterator[Project]:
     """
     with tempfile.TemporaryDirectory() as folder, Project.create(Path(folder) / "dawn", annotator="Ann") as project:
         classes = {name: project.edits.add_class(name).id for name in _PITCH}
-        files = [_write(project.folder / "media", number, heard) for number, heard in enumerate(_HEARD, start=1)]
+        files = _write_recordings(project.folder / "media")
         bag_ids = project.media.add(files)
         settings = replace(project.settings, embedding=None)
         project.set_settings(settings)
@@ -51,15 +62,79 @@ def example_project() -> Iterator[Project]:
         yield project
 
 
-def _write(folder: Path, number: int, heard: tuple[str, ...]) -> Path:
-    folder.mkdir(exist_ok=True)
+@contextmanager
+def example_archive() -> Iterator[Path]:
+    """Apply a model to a small survey in a temporary folder, which is removed afterwards.
+
+    There are three recordings of one second, at two sites and on two days, the last of them without a call, and a
+    damaged file. The archive is in the folder `archive`, beside `survey` and `model.bagtag`.
+
+    Examples
+    --------
+    >>> with example_archive() as archive:
+    ...     sorted(path.name for path in archive.parent.iterdir())
+    ...     sorted(path.name for path in archive.glob("segments/*"))
+    ['archive', 'model.bagtag', 'survey']
+    ['site=hill', 'site=marsh']
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "model.bagtag").write_bytes(_bundle())
+        for name, heard in _SURVEY.items():
+            _write(place / "survey" / name, heard)
+        (place / "survey" / "marsh" / "20240502_070000.wav").write_bytes(b"no sound")
+        apply_model(place / "model.bagtag", [place / "survey"], place / "archive", ApplyOptions(in_process=True))
+        yield place / "archive"
+
+
+@lru_cache(maxsize=1)
+def example_detections() -> Detections:
+    """Return the detections in the archive of `example_archive`, which is read once per process.
+
+    Examples
+    --------
+    >>> example_detections().sites, example_detections().n_files
+    (('hill', 'marsh'), 3)
+    """
+    with example_archive() as archive:
+        return open_source(archive=archive)
+
+
+@lru_cache(maxsize=1)
+def _bundle() -> bytes:
+    """Return a model of the recordings of `example_project`."""
+    settings = InstanceSettings(embedding=None)
+    with tempfile.TemporaryDirectory() as folder:
+        found = [sound_instances(file, 0.0, 1.0, settings).X for file in _write_recordings(Path(folder))]
+        tags = [[1 if name in heard else -1 for name in _PITCH] for heard in _HEARD]
+        bags = BagSet(np.concatenate(found), np.cumsum([0, *map(len, found)]), tags, list(_PITCH))
+        ORedLR(alpha=0.1).fit(bags).save(Path(folder) / "model.npz")
+        write_bundle(
+            Path(folder) / "model.bagtag",
+            kind="sound",
+            classes=[BundleClass(name) for name in _PITCH],
+            settings=settings,
+            clip_seconds=1.0,
+            model_file=(Path(folder) / "model.npz").read_bytes(),
+            segmenter_file=None,
+            provenance={"project": "dawn"},
+        )
+        return (Path(folder) / "model.bagtag").read_bytes()
+
+
+def _write_recordings(folder: Path) -> list[Path]:
+    return [_write(folder / f"dawn-{number}.wav", heard) for number, heard in enumerate(_HEARD, start=1)]
+
+
+def _write(path: Path, heard: tuple[str, ...]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     sound = 0.001 * np.random.default_rng(0).standard_normal(_RATE)
     for place, name in enumerate(heard):
         call = np.hanning(_RATE // 5) * np.sin(2 * np.pi * _PITCH[name] * np.arange(_RATE // 5) / _RATE)
         start = int((0.2 + 0.4 * place) * _RATE)
         sound[start : start + len(call)] += 0.1 * call
-    soundfile.write(folder / f"dawn-{number}.wav", sound, _RATE)
-    return folder / f"dawn-{number}.wav"
+    soundfile.write(path, sound, _RATE)
+    return path
 
 
 def _train(project: Project) -> None:
