@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ import soundfile
 from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
-from miml_core.insights import activity, open_source
+from miml_core.insights import Choice, activity, open_source
 from miml_core.project import Project
 from miml_core.project.media import access
 from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
-from pages.widgets.insights import plots
+from pages.widgets.insights import plots, report
 from pages.widgets.wall.selections import find_selection
 from tests.insights.generated_archive import CLASSES, MODEL, SITES, make_archive
 from tests.pages.conftest import press, texts
@@ -213,4 +214,45 @@ def test_a_large_archive_is_read_beside_the_page(project, archive, show, monkeyp
     go_on.set()
     (thread,) = [one for one in threading.enumerate() if one.name == "read archive"]
     thread.join(30)
-    assert len(charts(press(app.run(), "Show the archive") if not charts(app.run()) else app)) == 2
+    assert len(charts(app.run())) == 2
+
+
+def test_the_button_of_an_archive_that_was_read_runs_the_whole_page(project, archive, show, monkeypatch):
+    """It is part of a fragment: without that, a click would only draw the button again."""
+    asked: list[str] = []
+    monkeypatch.setattr("pages.widgets.insights.source._READ_AT_ONCE", 0)
+    monkeypatch.setattr("pages.widgets.insights.source._start_reading", lambda archive, key: None)
+    use(project, archive)
+    app = show(project, "insights")
+    monkeypatch.setattr("pages.widgets.insights.source.st.rerun", lambda: asked.append("app"))
+    press(app, "Show the archive")
+    assert asked == ["app"]
+
+
+def test_a_report_that_was_stopped_is_made_again_from_the_beginning(timed, monkeypatch):
+    state: dict[str, report._Report] = {}
+    go_on = threading.Event()
+
+    def make(*_, progress, **__) -> str:
+        go_on.wait(30)
+        progress(1, 2, {})
+        return "made"
+
+    def join() -> None:
+        for thread in [one for one in threading.enumerate() if one.name == "make report"]:
+            thread.join(30)
+
+    monkeypatch.setattr(report, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(report, "make_report", make)
+    wanted = report._Report(project=timed, source=open_source(project=timed), choice=Choice(), sun=None)
+    wanted.began -= 60  # the page was drawn a minute before the click
+    report._begin(wanted)
+    state[report._WORK].end()
+    go_on.set()
+    join()
+    assert state[report._WORK].over and state[report._WORK].content is None
+    report._begin(wanted)
+    join()
+    work = state[report._WORK]
+    assert work.content == b"made" and work.subject == wanted.subject
+    assert work.began > wanted.began + 30, "the time left is computed from the click on"

@@ -112,5 +112,8 @@ def _watch_report(wanted: _Report) -> None:
 
 
 def _begin(wanted: _Report) -> None:
-    st.session_state[_WORK] = wanted
-    threading.Thread(target=wanted.run, name="make report", daemon=True).start()
+    """Make a report; one that was stopped or failed is made again from the beginning."""
+    work = _Report(project=wanted.project, source=wanted.source, choice=wanted.choice, sun=wanted.sun)
+    work.subject = wanted.subject  # the project may have changed since its detections were read
+    st.session_state[_WORK] = work
+    threading.Thread(target=work.run, name="make report", daemon=True).start()

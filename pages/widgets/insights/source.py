@@ -233,12 +233,22 @@ def _reading_progress(key: tuple[str, str]) -> None:
     """Show how far the reading of an archive is, and the way to it once it is done."""
     reading = _kept().readings.get(key)
     if reading is None or reading.over:
-        st.button("Show the archive", key="insights.show", icon=":material/visibility:", type="primary")
+        st.button(
+            "Show the archive",
+            key="insights.show",
+            icon=":material/visibility:",
+            type="primary",
+            on_click=_show_archive,
+        )
         return
     elapsed = time.monotonic() - reading.began
     left = elapsed * (1 - reading.share) / reading.share if reading.share > 0.05 else None
     st.progress(reading.share, text=f"Reading the archive, once {time_left(left)}".strip())
     st.button("Stop", key="insights.stop", icon=":material/stop:", on_click=_stop, args=(reading,))
+
+
+def _show_archive() -> None:
+    st.rerun()  # the button is part of a fragment, and the plots are outside of it
 
 
 def _stop(reading: _Reading) -> None:
