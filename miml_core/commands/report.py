@@ -44,9 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from miml_core.insights import Choice, open_source
+    from miml_core.insights.checks import sample_of
     from miml_core.insights.report import make_report
     from miml_core.media.recording_place import Place
     from miml_core.project import Project
+    from miml_core.project.jobs.archive_targets import is_archive
 
     if args.target.suffix.lower() not in (".html", ".htm"):
         raise BagtagError(f"The name of a report ends in .html: give {args.target.stem + '.html'!r}.")
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise BagtagError(f"{str(args.target)!r} exists already; give another name, or replace it with `--force`.")
     place = None if args.place is None else Place.parse(args.place)
     is_project = Project.is_project(args.source)
-    if not is_project and not (args.source / "models").is_dir():
+    if not is_project and not is_archive(args.source):
         raise BagtagError(f"{str(args.source)!r} is not a Bagtag project, and no archive that `apply` wrote to.")
     if is_project and (args.model or args.sample):
         raise BagtagError("`--model` and `--sample` are for archives; a project has its own model and sample.")
@@ -64,6 +66,11 @@ def run(args: argparse.Namespace) -> int:
         if folder is not None:
             project = opened.enter_context(Project.open(folder, annotator=project_commands.annotator_name(args)))
         source = open_source(project=project) if is_project else open_source(archive=args.source, model_id=args.model)
+        if args.sample is not None and project is not None and sample_of(project, source) is None:
+            raise BagtagError(
+                f"The project {str(args.sample)!r} has no sample of model {source.model_id} in {str(args.source)!r}; "
+                "draw one with `sample`, or leave out `--sample`."
+            )
         threshold = args.threshold
         if threshold is None:
             threshold = 0.5 if project is None else project.review.sure_from()

@@ -80,6 +80,9 @@ def test_the_command_writes_a_report_of_an_archive_and_of_a_project(archive, tmp
     with sound_project(tmp_path / "garden", (3,)) as project:
         folder = project.folder
     assert main(["report", str(folder), str(tmp_path / "garden.html")]) == 0
+    capsys.readouterr()
+    assert main(["report", str(archive), str(tmp_path / "checked.html"), "--sample", str(folder)]) == 1
+    assert "has no sample of model" in capsys.readouterr().err and not (tmp_path / "checked.html").exists()
     text = (tmp_path / "garden.html").read_text()
     assert "No recording has a time." in text and "Trained at" in text and "Activity of" not in text
 
