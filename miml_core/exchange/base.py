@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
+import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -191,6 +192,16 @@ def _leads_out(name: str) -> bool:
     return ".." in parts or not parts[0] or parts[0].endswith(":")
 
 
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    try:
+        return archive.read(member)
+    except (RuntimeError, NotImplementedError, EOFError, zlib.error) as error:  # RuntimeError: a password is needed
+        raise BagtagError(
+            f"{member.filename!r} in {str(archive.filename)!r} cannot be unpacked: {error}. Unpack it by the program "
+            "that made it, and choose the folder."
+        ) from error
+
+
 def stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of a file, or of the files of a folder or zip archive with one of some extensions."""
     if path.is_dir():
@@ -214,7 +225,7 @@ def stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str,
             if sum(member.file_size for member in members) > _READ_LIMIT:
                 raise BagtagError(f"{str(path)!r} would unpack to more than 2 GB; unpack it and read the folder.")
             for member in sorted(members, key=lambda member: member.filename):
-                yield member.filename, archive.read(member)
+                yield member.filename, _read_member(archive, member)
     elif path.suffix.lower() == ".zip":
         path.stat()  # a file that does not exist is no damaged one
         raise BagtagError(f"{str(path)!r} is damaged, or no zip archive; copy it again, or choose the files in it.")

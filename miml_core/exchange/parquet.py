@@ -21,6 +21,9 @@ _TEXTS = (
 _NUMBERS = ("start_s", "end_s", "low_hz", "high_hz", "probability", "duration_s")
 _WHOLE = ("segment", "width", "height", "rate", "channels")
 _MAGIC = b"PAR1"
+_MOST_ROWS = 10_000_000
+_MOST_BYTES = 2 * 1024**3
+_AT_ONCE = 4096
 
 
 class ParquetTable(Format):
@@ -54,11 +57,7 @@ class ParquetTable(Format):
 
 def read_parquet(name: str, content: bytes, table: LabelTable, chosen: ColumnTable | None = None) -> None:
     """Add the rows of a Parquet file to `table`: of our own, or of any columns, which `chosen` may name."""
-    parquet = import_optional("pyarrow.parquet", "Parquet tables")
-    try:
-        rows = parquet.read_table(io.BytesIO(content)).to_pylist()
-    except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
-        raise BagtagError(f"{name!r} cannot be read as Parquet: {str(error).splitlines()[0]}.") from error
+    rows = _read_rows(name, content)
     if not rows:
         return
     header = list(rows[0])
@@ -80,6 +79,42 @@ def read_parquet(name: str, content: bytes, table: LabelTable, chosen: ColumnTab
             table.add(where, reader.row, name, where, texts)
 
 
+def _read_rows(name: str, content: bytes) -> list[dict[str, Any]]:
+    """Return the rows; a small file may state any number of them, so that they are counted while they are read."""
+    pyarrow = import_optional("pyarrow", "Parquet tables")
+    parquet = import_optional("pyarrow.parquet", "Parquet tables")
+    rows: list[dict[str, Any]] = []
+    n_bytes = 0
+    try:
+        texts = [field.name for field in parquet.read_schema(io.BytesIO(content)) if field.type in _text_types(pyarrow)]
+        with parquet.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
+            n_rows = file.metadata.num_rows
+            for batch in file.iter_batches(_AT_ONCE) if n_rows <= _MOST_ROWS else ():
+                n_bytes += batch.nbytes
+                if n_bytes > _MOST_BYTES:
+                    break
+                columns = [_values(pyarrow, column) for column in batch.columns]
+                rows += [dict(zip(batch.schema.names, cells)) for cells in zip(*columns)]
+    except (OSError, ValueError, OverflowError, pyarrow.ArrowException) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise BagtagError(f"{name!r} cannot be read as Parquet: {reason}.") from error
+    if n_rows > _MOST_ROWS or n_bytes > _MOST_BYTES:
+        raise BagtagError(f"{name!r} has more than {_MOST_ROWS:,} rows or 2 GB of values; split it.")
+    return rows
+
+
+def _text_types(pyarrow: Any) -> tuple[Any, ...]:
+    return pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary()
+
+
+def _values(pyarrow: Any, column: Any) -> list[Any]:
+    """Return the values of a column; a text that is stored once for many rows is one text in memory, too."""
+    if not pyarrow.types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    known = column.dictionary.to_pylist()
+    return [None if place is None else known[place] for place in column.indices.to_pylist()]
+
+
 def is_parquet(content: bytes) -> bool:
     """Return whether a file is Parquet, by its first bytes."""
     return content.startswith(_MAGIC)
@@ -87,10 +122,11 @@ def is_parquet(content: bytes) -> bool:
 
 def parquet_header(content: bytes) -> list[str]:
     """Return the names of the columns of a Parquet file; none if it cannot be read."""
+    pyarrow = import_optional("pyarrow", "Parquet tables")
     parquet = import_optional("pyarrow.parquet", "Parquet tables")
     try:
         return list(parquet.read_schema(io.BytesIO(content)).names)
-    except (OSError, ValueError):
+    except (OSError, ValueError, pyarrow.ArrowException):
         return []
 
 

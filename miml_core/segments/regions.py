@@ -20,6 +20,8 @@ from miml_core.segments.outlines import Ring, fill, simplify, trace
 
 _HEADER = struct.Struct("<BBiiII")  # version, bytes per run, top, left, height, width
 _VERSION = 1
+_MOST_PIXELS = 2**32
+"""Of a stored region: a crafted one of a few bytes could state any number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,7 @@ class Region:
             raise BagtagError("A stored segment cannot be read: it is damaged, or of another version of Bagtag.")
         _, size, top, left, height, width = _HEADER.unpack_from(stored)
         runs = np.frombuffer(stored, dtype=f"<u{size}", offset=_HEADER.size).astype(np.int64)
-        if runs.sum() != height * width:
+        if runs.sum() != height * width or height * width >= _MOST_PIXELS:
             raise BagtagError("A stored segment cannot be read: it is damaged.")
         return cls(top, left, np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width))
 

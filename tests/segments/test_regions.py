@@ -199,3 +199,11 @@ def test_resample_never_loses_a_region_that_lies_on_the_new_grid(region):
     back = resample(there, coarse, fine)
     assert overlap(back, region) > 0
     assert resample(region, fine, Grid(4, 4, 100, 124, 0, 24)) is None
+
+
+def test_a_stored_region_of_a_terabyte_is_refused():
+    side, longest = 2**20, 2**32 - 1
+    runs = np.array([longest] * 256 + [256], dtype="<u4")
+    header = bytes([1, 4]) + bytes(8) + side.to_bytes(4, "little") * 2
+    with pytest.raises(BagtagError, match="cannot be read"):
+        Region.from_bytes(header + runs.tobytes())
