@@ -49,7 +49,8 @@ API := miml_core miml_core.bags miml_core.posterior miml_core.models $(MODELS:%=
 	miml_core.project.records miml_core.project.job_records \
 	$(SERVICES:%=miml_core.project.services.%) miml_core.exchange.reading miml_core.exchange.rows \
 	miml_core.archive.bundle miml_core.archive.run miml_core.archive.reading miml_core.archive.sampling \
-	miml_core.insights.sources miml_core.insights.activity miml_core.insights.aggregates
+	miml_core.insights.sources miml_core.insights.activity miml_core.insights.aggregates \
+	miml_core.insights.rarefaction
 
 # pdoc (16) finds only names that a module has already imported; `miml_core` imports its own when they are first used.
 PDOC := from miml_core import *; from pdoc.__main__ import cli; cli()

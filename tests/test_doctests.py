@@ -38,11 +38,7 @@ def public_api() -> list[str]:
     return found
 
 
-WITHOUT_EXAMPLES = ("miml_core.insights",)
-"""Packages of which not every class and function has an example yet."""
-
-
-@pytest.mark.parametrize("name", [name for name in public_api() if not name.startswith(WITHOUT_EXAMPLES)])
+@pytest.mark.parametrize("name", public_api())
 def test_every_public_class_and_function_has_an_example(name: str) -> None:
     found = [
         (each, what)

@@ -36,6 +36,13 @@ class Activity:
     clips : (D, 24) int
         Clips that began, or pictures that were taken.
     is_complete : bool
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = activity(example_detections(), "Wren")
+    >>> np.argwhere(found.recorded & (found.counts == 0)).tolist()  # no wren in a recording: second day, 6 h
+    [[1, 6]]
     """
 
     dates: NDArray[np.datetime64]
@@ -63,6 +70,13 @@ class DailyRhythm:
     clips : (24,) int
     rate : (24,) float
         Detections per recorded hour, of pictures per picture; NaN for hours without a recording.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = daily_rhythm(example_detections(), "Wren")
+    >>> found.hours[~np.isnan(found.rate)].tolist()
+    [5, 6]
     """
 
     hours: NDArray[np.int64]
@@ -85,6 +99,19 @@ def activity(
     threshold : float
     choice : Choice, optional
         Instead of class and threshold, and with sites and days.
+
+    Returns
+    -------
+    Activity
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = activity(example_detections(), "Wren", threshold=0.9)
+    >>> for date, counts in zip(found.dates, found.counts):
+    ...     print(date, counts[4:8])
+    2024-05-01 [0 1 1 0]
+    2024-05-02 [0 0 0 0]
     """
     choice = choice or Choice(class_name, threshold)
     found = source.count(_BY_HOUR, choice)
@@ -104,12 +131,27 @@ def activity(
 def daily_rhythm(
     source: Detections, class_name: str | None = None, threshold: float = 0.5, choice: Choice | None = None
 ) -> DailyRhythm:
-    """Return the detections of a class per recorded hour, by hour of day; parameters as in `activity`."""
+    """Return the detections of a class per recorded hour, by hour of day; parameters as in `activity`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = daily_rhythm(example_detections(), "Wren")
+    >>> found.counts[4:8], found.effort_s[4:8], found.rate[4:8]
+    (array([0, 1, 1, 0]), array([0., 1., 2., 0.]), array([  nan, 3600., 1800.,   nan]))
+    """
     return rhythm_of(activity(source, class_name, threshold, choice), source.is_sound)
 
 
 def rhythm_of(found: Activity, is_sound: bool) -> DailyRhythm:
-    """Return the daily rhythm of an activity."""
+    """Return the daily rhythm of an activity.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> rhythm_of(activity(example_detections(), "Robin"), is_sound=True).rate[5:7]
+    array([3600.,    0.])
+    """
     counts, effort, clips = found.counts.sum(axis=0), found.effort_s.sum(axis=0), found.clips.sum(axis=0)
     amount = effort / 3600 if is_sound else clips.astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from miml_core.insights.activity import all_days
 from miml_core.insights.detections import Choice, Detections
+from miml_core.insights.rarefaction import mean_accumulation
 
 N_BINS = 50
 """Of the histogram of probabilities."""
@@ -64,6 +65,13 @@ class SiteDays:
     counts : (S, D) int
     effort_s : (S, D) float
     clips : (S, D) int
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> site_days(example_detections(), Choice()).recorded
+    array([[ True, False],
+           [ True,  True]])
     """
 
     sites: tuple[str, ...]
@@ -89,6 +97,14 @@ class ClassSites:
     counts : (C, S) int
     effort_s : (S,) float
     clips : (S,) int
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = class_sites(example_detections(), Choice())
+    >>> found.counts / found.clips
+    array([[1. , 0.5],
+           [1. , 0. ]])
     """
 
     classes: tuple[str, ...]
@@ -114,6 +130,13 @@ class Accumulation:
         Classes found until the end of each day.
     mean_found : (D,) float
         Mean number of classes in 1 to D days, over all orders of the days.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = accumulation(example_detections(), Choice())
+    >>> found.effort_s, found.found
+    (array([2., 3.]), array([2, 2]))
     """
 
     dates: NDArray[np.datetime64]
@@ -134,6 +157,13 @@ class CoOccurrence:
         Clips that have both; on the diagonal, clips that have the class.
     n_clips : int
         All clips, with and without detections.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = co_occurrence(example_detections(), Choice())
+    >>> found.counts.diagonal() / found.n_clips  # in which share of the clips there are wrens, and robins
+    array([0.66666667, 0.33333333])
     """
 
     classes: tuple[str, ...]
@@ -152,6 +182,13 @@ class ProbabilityHistogram:
     threshold : float
     n_checked : int
         Labels of people, which are not in the bins.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = probability_histogram(example_detections(), Choice(threshold=0.9))
+    >>> int(found.counts[found.edges[:-1] >= found.threshold].sum())
+    3
     """
 
     edges: NDArray[np.float64]
@@ -169,6 +206,13 @@ class PerClip:
     numbers : (N,) int
         0, 1, 2, ...; the last stands for that many and more.
     clips : (N,) int
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> found = per_clip(example_detections(), Choice())
+    >>> int(found.numbers @ found.clips)
+    3
     """
 
     numbers: NDArray[np.int64]
@@ -176,7 +220,15 @@ class PerClip:
 
 
 def site_days(source: Detections, choice: Choice) -> SiteDays:
-    """Count detections per site and day."""
+    """Count detections per site and day.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> site_days(example_detections(), Choice("Wren")).counts
+    array([[1, 0],
+           [1, 0]])
+    """
     found, effort = source.count(_BY_SITE_DAY, choice), source.count(_EFFORT_BY_SITE_DAY, choice)
     days, _ = all_days(np.r_[found["day"], effort["day"]])
     places = chosen_sites(source, choice)
@@ -195,7 +247,15 @@ def site_days(source: Detections, choice: Choice) -> SiteDays:
 
 
 def class_sites(source: Detections, choice: Choice) -> ClassSites:
-    """Count detections per class and site; the choice's class is ignored."""
+    """Count detections per class and site; the choice's class is ignored.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> class_sites(example_detections(), Choice(sites=("marsh",))).counts
+    array([[1],
+           [0]])
+    """
     choice = replace(choice, class_name=None)
     found, effort = source.count(_BY_CLASS_SITE, choice), source.count(_EFFORT_BY_SITE, choice)
     places = chosen_sites(source, choice)
@@ -216,6 +276,12 @@ def accumulation(source: Detections, choice: Choice) -> Accumulation:
 
     The mean over all orders of the days is exact: the expected number of classes in n of N days (R. K. Colwell, C. X.
     Mao and J. Chang, *Ecology* 85, 2717-2727, 2004).
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> accumulation(example_detections(), Choice()).mean_found  # all classes were found on one of the two days
+    array([1., 2.])
     """
     choice = replace(choice, class_name=None)
     found, effort = source.count(_BY_CLASS_DAY, choice), source.count(_EFFORT_BY_SITE_DAY, choice)
@@ -234,35 +300,17 @@ def accumulation(source: Detections, choice: Choice) -> Accumulation:
     )
 
 
-def mean_accumulation(days_found: NDArray[np.integer[Any]], n_days: int) -> NDArray[np.float64]:
-    """Return the mean number of classes in 1 to `n_days` days drawn at random.
-
-    Parameters
-    ----------
-    days_found : (C,) int
-        On how many of the days each class was found.
-    n_days : int
-
-    Examples
-    --------
-    >>> mean_accumulation(np.array([1, 2]), 2).tolist()
-    [1.5, 2.0]
-    """
-    from scipy.special import gammaln
-
-    n, k = np.arange(1, n_days + 1)[None, :], np.asarray(days_found)[:, None]
-    free = n_days - k - n
-    with np.errstate(invalid="ignore"):  # log of C(N - k, n) / C(N, n)
-        missed = (
-            gammaln(n_days - k + 1) - gammaln(np.maximum(free, 0) + 1) - gammaln(n_days + 1) + gammaln(n_days - n + 1)
-        )
-    return np.round((1 - np.where(free >= 0, np.exp(missed), 0.0)).sum(axis=0), 9)
-
-
 def co_occurrence(source: Detections, choice: Choice) -> CoOccurrence:
     """Count clips that have two classes; the choice's class is ignored.
 
     DuckDB joins the classes of a clip to words of bits, and counts equal ones: a third of the work of joining pairs.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> co_occurrence(example_detections(), Choice()).counts
+    array([[2, 1],
+           [1, 1]])
     """
     choice = replace(choice, class_name=None)
     n_classes = len(source.classes)
@@ -281,7 +329,14 @@ def co_occurrence(source: Detections, choice: Choice) -> CoOccurrence:
 
 
 def probability_histogram(source: Detections, choice: Choice) -> ProbabilityHistogram:
-    """Count detections by probability."""
+    """Count detections by probability.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> probability_histogram(example_detections(), Choice("Wren")).counts[-3:]
+    array([0, 0, 2])
+    """
     everything = replace(choice, threshold=0.0)
     found = source.count(_BY_PROBABILITY, everything, bins=N_BINS)
     return ProbabilityHistogram(
@@ -293,7 +348,14 @@ def probability_histogram(source: Detections, choice: Choice) -> ProbabilityHist
 
 
 def per_clip(source: Detections, choice: Choice) -> PerClip:
-    """Count clips or pictures by their number of detections."""
+    """Count clips or pictures by their number of detections.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> per_clip(example_detections(), Choice("Wren")).clips  # one clip without a wren, two with one
+    array([1, 2])
+    """
     found = source.count(_PER_CLIP, choice, most=_MOST_PER_CLIP)
     n_clips = int(source.count(_EFFORT_BY_SITE, choice)["clips"].sum())
     longest = int(found["number"].max(initial=0))
@@ -303,7 +365,14 @@ def per_clip(source: Detections, choice: Choice) -> PerClip:
 
 
 def chosen_sites(source: Detections, choice: Choice) -> list[int]:
-    """Return the numbers of the chosen sites, by name."""
+    """Return the numbers of the chosen sites, by name.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_detections
+    >>> chosen_sites(example_detections(), Choice()), chosen_sites(example_detections(), Choice(sites=("marsh",)))
+    ([0, 1], [1])
+    """
     numbers = range(len(source.sites))
     chosen = [number for number in numbers if choice.sites is None or source.sites[number] in choice.sites]
     return sorted(chosen, key=lambda number: source.sites[number].casefold())

@@ -31,10 +31,22 @@ def open_source(
     progress : Progress, optional
         Called while the files of an archive are read.
 
+    Returns
+    -------
+    Detections
+
     Raises
     ------
     BagtagError
         The folder is no archive, or a file in it is none of `bagtag apply`.
+
+    Examples
+    --------
+    >>> from miml_core.demo.example import example_archive
+    >>> with example_archive() as archive:
+    ...     source = open_source(archive=archive)
+    >>> source.classes, source.sites, source.n_files, len(source.table)
+    (('Wren', 'Robin'), ('hill', 'marsh'), 3, 3)
     """
     from miml_core.insights.archive_source import read_archive
     from miml_core.insights.project_source import read_project

@@ -15,11 +15,11 @@ from miml_core.insights.aggregates import (
     accumulation,
     class_sites,
     co_occurrence,
-    mean_accumulation,
     per_clip,
     probability_histogram,
     site_days,
 )
+from miml_core.insights.rarefaction import mean_accumulation
 from tests.insights.generated_archive import CLASSES, SITES, make_archive
 
 CHOICES = [
