@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from miml_core.errors import BagtagError
 from miml_core.project import Project
+from miml_core.project.edits import merge_segments
+from miml_core.project.edits.label_shapes import box_areas, shared_areas
 from miml_core.project.errors import Gone
+from miml_core.project.packing import unpack
+from miml_core.project.packing.checked_zip import PackedProject
+from miml_core.project.packing.pack import pack
 from miml_core.segments.regions import rectangle_bytes
-from tests.project.conftest import ring
+from tests.project.conftest import grid_of, ring
 from tests.project.copies import N_SEGMENTS, content
 
 
@@ -102,3 +111,57 @@ def test_a_conflict_that_was_decided_meanwhile_is_not_decided_again(ours: Projec
     assert [ours.segments.get(number).label for number in (1, 5)] == [3, 2] and ours.bags.get(3).tags == {1: 1}
     with pytest.raises(Gone, match="decided already"):
         ours.edits.resolve_conflicts(listed, take_theirs=True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    ["[1]", '[["tags"]]', '[["tags", [[1], 2], null, {}]]', '[["merges", [1], null, 3]]', '[{"table": "tags"}]'],
+)
+def test_a_copy_with_a_crafted_history_is_refused(ours: Project, theirs: Project, changes: str) -> None:
+    ours.edits.tag(1, 1)
+    theirs.edits.tag(1, 1, -1)
+    with theirs.store.write() as connection:
+        connection.exec_driver_sql("UPDATE history SET act = 'merge_copy', changes = ?", (changes,))
+    with pytest.raises(BagtagError, match="history is damaged"):
+        ours.edits.preview_merge(theirs.folder)
+
+
+def test_a_full_disk_for_temporary_files_is_a_reason(
+    ours: Project, theirs: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = pack(theirs.store, tmp_path / "bob.zip").path
+    with monkeypatch.context() as patched:
+        patched.setattr(unpack.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+        with pytest.raises(BagtagError, match="0 MB left"):
+            ours.edits.preview_merge(packed)
+
+    def fail(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(PackedProject, "extract", fail)
+    with pytest.raises(BagtagError, match="No space left on device"):
+        ours.edits.preview_merge(packed)
+
+
+def boxes_at(starts: np.ndarray, first: int = 0) -> list[SimpleNamespace]:
+    edges = np.stack([starts, starts + 0.4, np.full(len(starts), 1e3), np.full(len(starts), 2e3)], axis=1)
+    return [
+        SimpleNamespace(id=first + number, grid_id=1, region=b"%d" % (first + number), left=a, right=b, low=c, high=d)
+        for number, (a, b, c, d) in enumerate(edges.tolist())
+    ]
+
+
+def test_segments_of_a_long_recording_are_compared_in_little_memory() -> None:
+    rng = np.random.default_rng(0)
+    n, grids = 3000, {1: grid_of()}
+    ours, theirs = boxes_at(np.arange(n) * 1.0), boxes_at(np.arange(n) + 0.5, n)
+    new = boxes_at(rng.permutation(n * 10)[:n] / 10)
+    tracemalloc.start()
+    matched = merge_segments.match_segments(ours, theirs, grids, grids)
+    covered = merge_segments.covered_by(new, ours)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    own = merge_segments.boxes(ours)
+    everything = shared_areas(merge_segments.boxes(new), own) >= box_areas(own) / 2
+    assert matched == {} and covered == np.flatnonzero(everything.any(axis=0)).tolist() and len(covered) > 100
+    assert peak < 30e6, "72 MB per table of all pairs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LEAST_IOU = 0.9
 """Segments that share more than this of their union are the same."""
+_AT_ONCE = 256
 
 
 def match_segments(
@@ -33,8 +34,7 @@ def match_segments(
     left = [row for row in theirs if row.id not in matched]
     free = [row for row in ours if row.id not in used]
     pairs = []
-    for place, other in zip(*np.nonzero(_may_match(left, free))):
-        one, two = left[place], free[other]
+    for one, two in _similar_boxes(left, free):
         iou = _iou(one, two, their_grids[one.grid_id], our_grids[two.grid_id])
         if iou > LEAST_IOU:
             pairs.append((-iou, one.id, two.id))
@@ -57,9 +57,12 @@ def covered_by(new: Sequence[Row[Any]], ours: Sequence[Row[Any]]) -> list[int]:
     """Return the ids of our segments of whose boxes one of the new segments covers at least half."""
     if not new or not ours:
         return []
-    theirs, own = boxes(new), boxes(ours)
-    covered = np.flatnonzero((shared_areas(theirs, own) >= box_areas(own) / 2).any(axis=0))
-    return [ours[int(place)].id for place in covered]
+    own = boxes(ours)
+    half = box_areas(own) / 2
+    is_covered = np.zeros(len(ours), dtype=bool)
+    for _, near, shared in _shared_by_parts(boxes(new), own):
+        is_covered[near] |= (shared >= half[near]).any(axis=0)
+    return [ours[int(place)].id for place in np.flatnonzero(is_covered)]
 
 
 def boxes(rows: Sequence[Row[Any]]) -> NDArray[np.float64]:
@@ -83,13 +86,26 @@ def _identical(
     return matched
 
 
-def _may_match(one: Sequence[Row[Any]], two: Sequence[Row[Any]]) -> NDArray[np.bool_]:
-    """Return which pairs have boxes that share enough for their masks to match; masks are slow to compare."""
+def _similar_boxes(one: Sequence[Row[Any]], two: Sequence[Row[Any]]) -> Iterator[tuple[Row[Any], Row[Any]]]:
+    """Yield the pairs whose boxes share enough for their masks to match; masks are slow to compare."""
     if not one or not two:
-        return np.zeros((len(one), len(two)), dtype=bool)
+        return
     a, b = boxes(one), boxes(two)
-    shared = shared_areas(a, b)
-    return shared > 0.5 * np.maximum(box_areas(a)[:, None], box_areas(b)[None])
+    areas, others = box_areas(a), box_areas(b)
+    for part, near, shared in _shared_by_parts(a, b):
+        for place, other in zip(*np.nonzero(shared > 0.5 * np.maximum(areas[part][:, None], others[near][None]))):
+            yield one[part[place]], two[near[other]]
+
+
+def _shared_by_parts(
+    one: NDArray[np.float64], two: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
+    """Yield (some of `one`, those of `two` near in time, shared areas): a recording may have 100 000 segments."""
+    in_time = np.argsort(one[:, 0], kind="stable")
+    for first in range(0, len(one), _AT_ONCE):
+        part = in_time[first : first + _AT_ONCE]
+        near = np.flatnonzero((two[:, 0] <= one[part, 1].max()) & (two[:, 1] >= one[part, 0].min()))
+        yield part, near, shared_areas(one[part], two[near])
 
 
 def _iou(one: Row[Any], two: Row[Any], own: Grid, wanted: Grid) -> float:

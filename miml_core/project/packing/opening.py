@@ -14,7 +14,7 @@ from miml_core.project.db import backups
 from miml_core.project.db.database_file import DATABASE, open_read_only
 from miml_core.project.db.store import Store
 from miml_core.project.packing.checked_zip import PackedProject
-from miml_core.project.packing.unpack import check_database, extract_members
+from miml_core.project.packing.unpack import check_database, check_space, extract_members
 
 
 @contextmanager
@@ -36,19 +36,29 @@ def open_copy(path: str | Path) -> Iterator[Store]:
     path = Path(path).absolute()
     with tempfile.TemporaryDirectory(prefix="bagtag-") as home:
         folder = Path(home)
-        if path.is_dir():
-            _copy_database(path, folder / DATABASE)
-            check_database(folder, path)
-        else:
-            with PackedProject(path) as packed:
-                database = [member for member in packed.members() if member.name == DATABASE]
-                extract_members(packed, database, folder, lambda done, of, what: None)
-                check_database(folder, path)
+        try:
+            if path.is_dir():
+                _copy_database(path, folder / DATABASE)
+            else:
+                _unpack_database(path, folder)
+        except OSError as error:
+            raise BagtagError(
+                f"{str(path)!r} could not be copied to the folder for temporary files: {error.strerror or error}. Free "
+                "some space on the disk."
+            ) from error
+        check_database(folder, path)
         store = Store.open(folder)
         try:
             yield store
         finally:
             store.close()
+
+
+def _unpack_database(path: Path, folder: Path) -> None:
+    with PackedProject(path) as packed:
+        database = [member for member in packed.members() if member.name == DATABASE]
+        check_space(path, sum(member.size for member in database), folder)
+        extract_members(packed, database, folder, lambda done, of, what: None)
 
 
 def _copy_database(project: Path, target: Path) -> None:

@@ -79,7 +79,7 @@ def unpack(
     check_new_folder(folder)
     with PackedProject(source) as packed:
         hidden = folder.parent / f".{folder.name[:100]}.unpacking-{uuid.uuid4().hex[:8]}"
-        _check_space(packed, folder.parent)
+        check_space(source, packed.size, folder.parent)
         try:
             hidden.mkdir()
             members = packed.members()
@@ -140,11 +140,12 @@ def check_database(folder: Path, source: Path) -> None:
         raise BagtagError(f"The database of {str(source)!r} is damaged: {found}. Nothing was taken from it.")
 
 
-def _check_space(packed: PackedProject, folder: Path) -> None:
+def check_space(source: Path, size: int, folder: Path) -> None:
+    """Raise `BagtagError` if the disk of a folder has no space for the `size` bytes that `source` unpacks to."""
     free = shutil.disk_usage(folder).free
-    if packed.size + _SPARE_BYTES > free:
+    if size + _SPARE_BYTES > free:
         raise BagtagError(
-            f"{packed.path.name!r} needs {packed.size // _MEGABYTE:,} MB, and the disk of {str(folder)!r} has "
+            f"{source.name!r} needs {size // _MEGABYTE:,} MB, and the disk of {str(folder)!r} has "
             f"{free // _MEGABYTE:,} MB left. Free some space, or choose another folder."
         )
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy import Connection, select
 
+from miml_core.errors import BagtagError
 from miml_core.project.db.schema import history
 
 MERGE = "merge_copy"
@@ -78,14 +82,20 @@ def merged_bags(connection: Connection) -> set[int]:
 
 def _people(stored: str) -> str:
     """Return the names of those whose copy an edit merged."""
-    rows = (item[3] for item in json.loads(stored) if isinstance(item, list) and item[0] == "merges")
-    return ", ".join(str(name) for row in rows for name in json.loads(row["people"]))
+    with _readable():
+        rows = (item[3] for item in json.loads(stored) if isinstance(item, list) and item[0] == "merges")
+        return ", ".join(str(name) for row in rows for name in json.loads(row["people"]))
 
 
 def _subjects(stored: str) -> list[Subject]:
     """Return what a stored edit answered; the layout is that of `edits/stored_changes.py`, a layer above."""
+    with _readable():
+        return _parse(json.loads(stored))
+
+
+def _parse(items: list[Any]) -> list[Subject]:
     found: list[Subject] = []
-    for item in json.loads(stored):
+    for item in items:
         if isinstance(item, list):
             table, key, before, after = item
             rows, names = [key], set(after or before or {})
@@ -97,4 +107,18 @@ def _subjects(stored: str) -> list[Subject]:
             found += [(table, key[0], key[1]) for key in rows]
         elif table == "verdicts" or (table == "bags" and "finished" in names):
             found += [(table, key[0], None) for key in rows]
+    if not all(isinstance(part, int | None) for _, *key in found for part in key):
+        raise ValueError("a key is no number")
     return found
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn what an entry of another structure raises into a `BagtagError`: the history may be that of another."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        raise BagtagError(
+            "The projects cannot be compared: an entry of a history is damaged. Ask for another copy, or check this "
+            "project with `bagtag check`."
+        ) from error
