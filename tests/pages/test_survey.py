@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,3 +167,16 @@ def test_an_archive_without_models_is_named(project, archive, show):
     for path in (archive / "models").iterdir():
         path.unlink()
     assert "has no results of a model" in texts(show(project, "survey")).replace("\\", "")
+
+
+def test_an_archive_on_a_disk_that_does_not_respond_keeps_nobody_waiting(project, archive, home, show, monkeypatch):
+    responds = threading.Event()
+    job = project.jobs.start("apply", {"folders": [str(home / "survey")], "archive": str(archive)})
+    set_job(project, job.id, state="done", message="5 of 5 files", finished_at=1.0)
+    assert "survey.insights" in {one.key for one in show(project, "survey").button}
+    monkeypatch.setattr("pages.widgets.survey.apply_progress.is_archive", lambda folder: responds.wait(60))
+    began = time.monotonic()
+    app = show(project, "survey")
+    responds.set()
+    assert time.monotonic() - began < 30 and "Done" in texts(app)
+    assert "survey.insights" not in {one.key for one in app.button}

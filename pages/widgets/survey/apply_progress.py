@@ -11,7 +11,7 @@ from miml_core.archive.reading import read_failures
 from miml_core.project import Job, Project
 from miml_core.project.jobs.archive_targets import is_archive
 from pages.widgets.errors import attempt, show_errors
-from pages.widgets.folders.reachable import look_in_time
+from pages.widgets.folders.reachable import NotReachable, look_in_time
 from pages.widgets.guidance import empty_state
 from pages.widgets.insights.source import remembered_archive, show_archive
 from pages.widgets.text import count, percent, plain, thousands, time_left, when
@@ -40,7 +40,7 @@ def latest_archive(project: Project) -> None:
         _no_job(project)
         return
     archive = Path(str(job.params.get("archive", "")))
-    _archive_line(project, archive, can_show=not job.active and is_archive(archive))
+    _archive_line(project, archive, can_show=not job.active and _is_readable(archive))
     if job.active:
         _working(project, job)
     else:
@@ -50,10 +50,18 @@ def latest_archive(project: Project) -> None:
         _failures(job)
 
 
+def _is_readable(archive: Path) -> bool:
+    """Return whether there are results, and their disk responds."""
+    try:
+        return look_in_time(archive, lambda: is_archive(archive))
+    except (NotReachable, OSError):
+        return False
+
+
 def _no_job(project: Project) -> None:
     """Show the archive that the project has a sample of, or what will be here."""
     archive = look_in_time(project.folder / "archives", lambda: remembered_archive(project))
-    if archive is not None and is_archive(archive):
+    if archive is not None and _is_readable(archive):
         _archive_line(project, archive, can_show=True)
         return
     amount = "files, hours" if project.kind == "sound" else "files"
@@ -138,7 +146,7 @@ def _figures(project: Project, job: Job) -> None:
 def _failures(job: Job) -> None:
     """List the files of the archive that could not be processed, those of earlier jobs included."""
     archive, model = Path(str(job.params.get("archive", ""))), job.params.get("model")
-    if not isinstance(model, str) or not is_archive(archive):
+    if not isinstance(model, str) or not _is_readable(archive):
         return
     rows = _read_failures(archive, model, job.id)
     if not rows:
