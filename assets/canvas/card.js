@@ -109,6 +109,12 @@ export function conflictText({ ours, ours_by, theirs, theirs_by }, bag) {
   return `${ours_by || "here"}: ${nameOf(ours, bag)} · ${theirs_by || "copy"}: ${nameOf(theirs, bag)}`;
 }
 
+/** The same, and what Enter does: it keeps a label that a person gave, and accepts the prediction of other segments. */
+export function conflictNote(segment, bag) {
+  const keeps = isChecked(segment) ? ` Enter keeps ${nameOf(segment.label, bag)}.` : "";
+  return `Two answers. ${conflictText(segment.conflict, bag)}.${keeps}`;
+}
+
 /** What two annotators said of a class of the bag: "Wren: present (Ann), absent (Bob)". */
 export function tagConflictText({ class: classId, ours, ours_by, theirs_by }, bag) {
   const [here, there] = ours > 0 ? ["present", "absent"] : ["absent", "present"];

@@ -1,5 +1,5 @@
 /** Beside the canvas (in tag mode below it): the selected segment, the counters, "New list" and "Retrain". */
-import { checkedText, conflictText, keysOf, nameOf, percent, probabilityRow, tagConflictText } from "./card.js";
+import { checkedText, conflictNote, keysOf, nameOf, percent, probabilityRow, tagConflictText } from "./card.js";
 import { selectionText } from "./commands.js";
 import { element, replaceWhenNew } from "./dom.js";
 import { guessKey } from "./keys.js";
@@ -113,7 +113,7 @@ export class SidePanel {
 function segmentContent(segment, bag, reasons) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
   const head = element("h3", {}, title, element("span", {}, standingText(segment, bag)));
-  const conflict = segment.conflict ? [note(`Two answers. ${conflictText(segment.conflict, bag)}. Enter keeps ${nameOf(segment.label, bag)}.`, "warning")] : [];
+  const conflict = segment.conflict ? [note(conflictNote(segment, bag), "warning")] : [];
   if (segment.guesses.length === 0) return [head, ...conflict, note("There is no prediction for it yet.")];
   return [
     head,
