@@ -59,6 +59,16 @@ def test_values_that_bagtag_never_writes_do_not_come_in(ours: Project, theirs: P
     assert {one.id for one in ours.segments.list(1) if one.label is not None} == {1}
 
 
+def test_other_tags_come_in_without_zero_bytes(ours: Project, theirs: Project) -> None:
+    made = theirs.edits.draw(1, [ring(6.0, 8.0, 1000.0, 2000.0)], label=1).created[0]
+    with theirs.store.write() as connection:
+        tags = '[["quality", "A\0"]]'
+        connection.exec_driver_sql("UPDATE segments SET other_tags = ? WHERE id = ?", (tags, made))
+    ours.edits.merge_copy(ours.edits.preview_merge(theirs.folder))
+    (added,) = [one for one in ours.segments.list(1) if one.label == 1]
+    assert added.other_tags == '[["quality", "A\ufffd"]]'
+
+
 def test_what_was_answered_after_the_preview_stays(ours: Project, theirs: Project) -> None:
     for bag in (1, 2):
         theirs.edits.set_note(bag, "of Bob")

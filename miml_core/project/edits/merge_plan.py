@@ -331,7 +331,8 @@ class _Planner:
         conflicting = label is not None and self._is_absent(our_bag, label)
         if label is not None and not conflicting:
             self._tag(our_bag, label)
-        columns = {name: getattr(row, name) for name in ("left", "right", "low", "high", "other_tags")}
+        columns = {name: getattr(row, name) for name in ("left", "right", "low", "high")}
+        columns["other_tags"] = storable(row.other_tags or "") or None
         who = (storable(row.annotator or ""), stored_time(row.at or 0.0), bool(row.accepted))
         self.plan.segments.append(TakenSegment(our_bag.id, grid, row.region, columns, label, *who, conflicting))
 

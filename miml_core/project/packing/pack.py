@@ -15,7 +15,7 @@ import stat
 import time
 import uuid
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -212,8 +212,8 @@ class _Names:
     `taken` are paths in the database that stay as they are.
     """
 
-    def __init__(self, taken: object) -> None:
-        self._files = {spelling(str(path)) for path in taken}  # type: ignore[attr-defined]
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._files = {spelling(path) for path in taken}
         self._folders: dict[str, str] = {}
 
     def new(self, path: Path, base: Path | None, suffixes: tuple[str, ...]) -> str:
