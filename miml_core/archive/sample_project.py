@@ -106,10 +106,13 @@ def draw_into_project(
             raise BagtagError(f"None of the recordings can be used: {failures[0][1]}")
         _predict(project, bundle, sorted(bag_ids), annotator)
         kept = sorted(segment_ids)
+        with project.store.read() as connection:
+            class_ids = classes.ids_by_name(connection, [one.name for one in bundle.classes])
         record = {
             "archive": str(archive.absolute()),
             "model": model_id,
             "seed": seed,
+            "class_ids": class_ids,
             "strata": [[one.class_name, one.low, one.size, one.drawn] for one in strata],
             "segments": [segment_ids[place] for place in kept],
             "stratum_of": [int(stratum_of[place]) for place in kept],
@@ -151,12 +154,35 @@ def read_estimates(project: Project, confidence: float = 0.95) -> list[ClassEsti
         by_eye = select(verdicts.c.segment_id, label).where(verdicts.c.checked_by == BY_EYE)
         labels = {row[0]: row[1] for row in connection.execute(by_eye)}
         alias = classes.aliases(connection)
-        names = {one.id: one.name for one in classes.all_classes(connection)}
-    answers = []
-    for segment in record["segments"]:
-        given = labels.get(segment)
-        answers.append(None if given is None else names.get(alias.get(given, BACKGROUND), ""))
+        found = classes.ids_by_name(connection, [one.class_name for one in strata])
+    drawn = {**found, **record.get("class_ids", {})}  # samples of earlier versions have names only
+    class_ids = {name: alias.get(class_id, BACKGROUND) for name, class_id in drawn.items()}
+    answers: list[str | None] = []
+    for segment, stratum in zip(record["segments"], record["stratum_of"]):
+        if segment in labels:
+            now = alias.get(labels[segment], BACKGROUND)
+            answers.append(_answer(now, strata[stratum].class_name, class_ids))
+        else:
+            answers.append(None)
     return estimate_classes(strata, record["stratum_of"], answers, confidence)
+
+
+def _answer(class_id: int, detected_as: str, class_ids: dict[str, int]) -> str:
+    """Return the name that the class of a label has in the archive, whatever the project calls it now.
+
+    Parameters
+    ----------
+    class_id : int
+    detected_as : str
+        What the model took it for: of classes that have been merged since, this one is the answer.
+    class_ids : dict
+        The classes of the archive by their names there.
+    """
+    if class_id == BACKGROUND:
+        return ""
+    if class_ids.get(detected_as) == class_id:
+        return detected_as
+    return next((name for name, one in class_ids.items() if one == class_id), "")
 
 
 def _draw(

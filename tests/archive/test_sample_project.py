@@ -107,6 +107,37 @@ def test_answers_become_estimates(checked, archive, capsys):
     assert len(json.loads(capsys.readouterr().out)["classes"]) == 3
 
 
+def test_estimates_do_not_depend_on_what_the_project_calls_the_classes(checked):
+    with Project.open(checked, annotator="Ann") as project:
+        for item in project.review.queue("archive", limit=1000):
+            project.edits.accept([item.segment_id])
+        before = read_estimates(project)
+        assert all(one.thresholds[0][2].value == 1.0 for one in before)
+        first, second, _ = (project.classes.find(one.class_name) for one in before)
+        project.edits.change_class(first.id, name="Troglodytes")
+        assert read_estimates(project) == before, "renamed"
+        project.edits.merge_classes([second.id], into=first.id)
+        assert [one.correct for one in read_estimates(project)] == [one.correct for one in before], "merged"
+
+
+def test_a_class_of_the_project_may_be_written_differently_from_that_of_the_model(archive, drawn, tmp_path):
+    with Project.open(drawn, annotator="Ann") as made:
+        settings, names = made.settings.to_dict(), [one.name for one in made.classes.list()]
+    with Project.create(tmp_path / "check", settings=settings) as project:
+        for name in names:
+            project.edits.add_class(name.upper())
+    draw_into_project(archive, tmp_path / "check", 3)
+    with Project.open(tmp_path / "check", annotator="Ann") as project:
+        assert len(project.classes.list()) == len(names)
+        for item in project.review.queue("archive", limit=1000):
+            project.edits.accept([item.segment_id])
+        assert all(one.thresholds[0][2].value == 1.0 for one in read_estimates(project))
+        record = project.get_preference("archive_sample")
+        del record["class_ids"]
+        project.set_preference("archive_sample", record)
+        assert all(one.thresholds[0][2].value == 1.0 for one in read_estimates(project)), "of an earlier version"
+
+
 def test_the_command_draws_and_shows_missing_answers(archive, tmp_path, capsys):
     words = ["sample", str(archive), "--into", str(tmp_path / "new"), "--per-class", "3", "--json"]
     assert main(words) == 0
