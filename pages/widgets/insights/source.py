@@ -23,6 +23,7 @@ from pages.widgets.app.session import go_to
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_roots, existing_folder, home_folder
+from pages.widgets.start.background_work import BackgroundWork
 from pages.widgets.text import plain, time_left
 
 PREFERENCE = "insights"
@@ -35,16 +36,11 @@ _POLL_SECONDS = 1.0
 _log = logging.getLogger("bagtag.pages")
 
 
-@dataclass
-class _Reading:
+@dataclass(kw_only=True)
+class _Reading(BackgroundWork):
     """An archive that is being read, or was."""
 
-    share: float = 0.0
-    began: float = field(default_factory=time.monotonic)
-    stop: bool = False
-    problem: str = ""
     source: Detections | None = None
-    over: bool = False
 
 
 @dataclass
@@ -241,15 +237,9 @@ def _reading_progress(key: tuple[str, str]) -> None:
             on_click=_show_archive,
         )
         return
-    elapsed = time.monotonic() - reading.began
-    left = elapsed * (1 - reading.share) / reading.share if reading.share > 0.05 else None
-    st.progress(reading.share, text=f"Reading the archive, once {time_left(left)}".strip())
-    st.button("Stop", key="insights.stop", icon=":material/stop:", on_click=_stop, args=(reading,))
+    st.progress(reading.share, text=f"Reading the archive, once {time_left(reading.seconds_left)}".strip())
+    st.button("Stop", key="insights.stop", icon=":material/stop:", on_click=reading.end)
 
 
 def _show_archive() -> None:
     st.rerun()  # the button is part of a fragment, and the plots are outside of it
-
-
-def _stop(reading: _Reading) -> None:
-    reading.stop = True
