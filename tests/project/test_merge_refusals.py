@@ -6,13 +6,16 @@ import errno
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import Engine, event
 
 from miml_core.errors import BagtagError
 from miml_core.project import Project
 from miml_core.project.edits import merge_segments
+from miml_core.project.edits.classes import AddClasses
 from miml_core.project.edits.label_shapes import box_areas, shared_areas
 from miml_core.project.errors import Gone
 from miml_core.project.packing import unpack
@@ -151,6 +154,22 @@ def test_a_full_disk_for_temporary_files_is_a_reason(
     monkeypatch.setattr(PackedProject, "extract", fail)
     with pytest.raises(BagtagError, match="No space left on device"):
         ours.edits.preview_merge(packed)
+
+
+def test_copies_with_many_classes_are_compared_by_one_look_at_ours(ours: Project, theirs: Project) -> None:
+    theirs.edits.apply(AddClasses([{"name": f"Bird {number}"} for number in range(300)]))
+    theirs.edits.tag(1, 303)
+    statements: list[str] = []
+
+    def note(*seen: Any) -> None:
+        statements.append(seen[2])
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        plan = ours.edits.preview_merge(theirs.folder)
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert plan.new_classes == {"Bird 299": ""} and 0 < len(statements) < 200
 
 
 def boxes_at(starts: np.ndarray, first: int = 0) -> list[SimpleNamespace]:

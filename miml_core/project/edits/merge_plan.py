@@ -122,8 +122,9 @@ class _Planner:
             names[row.id] = row.name
         self.our_classes = [ref for ref in names if isinstance(ref, int) and ref > 0]
         refs: dict[int, ClassRef] = {}
-        for row in self.theirs.execute(select(classes).where(LIVE_CLASS).order_by(classes.c.id)):
-            found = ids_by_name(self.ours, [row.name, row.scientific_name])
+        rows = self.theirs.execute(select(classes).where(LIVE_CLASS).order_by(classes.c.id)).all()
+        found = ids_by_name(self.ours, [name for row in rows for name in (row.name, row.scientific_name)])
+        for row in rows:
             ref = found.get(row.name, found.get(row.scientific_name))
             name = storable(row.name)
             if ref is None:
