@@ -17,7 +17,7 @@ from miml_core.insights import Choice, activity, open_source
 from miml_core.project import Project
 from miml_core.project.media import access
 from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
-from pages.widgets.insights import plots, report
+from pages.widgets.insights import listing, plots, report
 from pages.widgets.wall.selections import find_selection
 from tests.insights.generated_archive import CLASSES, MODEL, SITES, make_archive
 from tests.pages.conftest import press, texts
@@ -186,6 +186,17 @@ def test_recordings_of_an_archive_are_heard_only_from_chosen_folders(project, ar
     access.allow_folder(archive, archive.parent / "disk" / "survey")
     app = show(project, "insights", insights__threshold=0.0)
     assert not app.error and len(app.get("audio")) == 1
+
+
+def test_a_row_stays_selected_in_the_same_list_only(monkeypatch):
+    keys: list[str] = []
+    nothing = {"selection": {"rows": []}}
+    monkeypatch.setattr(listing.st, "dataframe", lambda *_, key, **__: keys.append(key) or nothing)
+    monkeypatch.setattr(listing.st, "caption", lambda text: None)
+    first, second, third = ((name, 0.9, "", "a.wav", 1.0) for name in ("wren", "robin", "owl"))
+    for rows in ([first, second], [first, second], [first, third]):
+        assert listing._table(rows, ("class", "probability", "checked", "recording", "at_s")) is None
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_counts_beside_the_checked_sample(project, archive, show):

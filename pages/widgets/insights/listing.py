@@ -144,7 +144,7 @@ def _table(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> int | None:
         column_config=titles,
         on_select="rerun",
         selection_mode="single-row",
-        key=f"insights.list.{hash(tuple(rows[:1]))}",
+        key=f"insights.list.{hash(tuple(rows))}",  # a selected row of another list is another detection
         alt="Detections of the cell, the most probable first",
     )
     chosen = [place for place in event["selection"]["rows"] if place < len(rows)]
