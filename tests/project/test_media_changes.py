@@ -95,6 +95,27 @@ def test_the_original_is_found_in_another_folder(project: Project, recordings: P
     assert project.bags.get(3).changed, "other content by the same name is not taken"
 
 
+def test_files_that_have_each_other_s_names_now_are_found(project: Project, recordings: Path) -> None:
+    first, second = (recordings / f"clip_00{number}.wav" for number in (0, 1))
+    bag_of = {project.media.path(bag).name: bag for bag in project.bags.ids()}
+    first.rename(recordings / "kept")
+    second.rename(first)
+    (recordings / "kept").rename(second)
+    project.media.refresh_missing()
+    assert len(project.media.relink(recordings)) == 2
+    assert project.media.path(bag_of["clip_000.wav"]) == second
+    assert project.media.path(bag_of["clip_001.wav"]) == first
+
+
+def test_a_name_that_a_lost_file_still_has_is_not_taken(project: Project, recordings: Path) -> None:
+    first, second = (recordings / f"clip_00{number}.wav" for number in (0, 1))
+    second.unlink()
+    first.rename(second)
+    before = [one.path for one in project.media.list()]
+    assert project.media.relink(recordings) == []
+    assert [one.path for one in project.media.list()] == before
+
+
 def test_jobs_leave_a_changed_file_alone_and_go_on(project: Project, recordings: Path) -> None:
     old = features_of(project, 1)
     alter(recordings / "clip_000.wav")

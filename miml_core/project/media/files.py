@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -270,17 +270,31 @@ def relink(store: Store, folder: Path) -> list[str]:
     for path in find_files([folder], kind):
         if path.is_file() and is_usable(store.folder, path) and path.stat().st_size in sizes:
             candidates.append(path)
-    found: list[str] = []
+    found: dict[int, Path] = {}
     for row in lost:
         name = Path(row.path).name
         for path in sorted(candidates, key=lambda path: path.name != name):
             if path.stat().st_size == row.size and fingerprint(path) == (row.size, row.fingerprint):
                 _check_name(store.folder, path)
-                with store.write() as connection:
-                    _set_path(connection, row.id, stored_path(store.folder, path))
-                found.append(str(path))
+                found[row.id] = path
                 break
-    return found
+    return [str(found[medium_id]) for medium_id in _set_paths(store, found)]
+
+
+def _set_paths(store: Store, found: Mapping[int, Path]) -> list[int]:
+    """Store new paths; return the media that have one, without those whose new path is that of a medium not found."""
+    wanted = {medium_id: stored_path(store.folder, path) for medium_id, path in found.items()}
+    with store.write() as connection:
+        present = {path: medium_id for medium_id, path in connection.execute(select(table.c.id, table.c.path)).all()}
+        while taken := [one for one, path in wanted.items() if present.get(path, one) not in wanted]:
+            for one in taken:
+                del wanted[one]
+        # In two steps: files that were renamed may have each other's names.
+        for medium_id in wanted:
+            connection.execute(update(table).where(table.c.id == medium_id).values(path=f"\0{medium_id}"))
+        for medium_id, path in wanted.items():
+            _set_path(connection, medium_id, path)
+    return list(wanted)
 
 
 def _set_path(connection: Connection, medium_id: int, path: str) -> None:
