@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FILES_READ = 20
 """Files of a project that are read to find one with a place."""
+_DAY_MINUTES = 24 * 60
 
 
 def sun_times(place: Place, dates: Sequence[date], utc_offset: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -85,9 +86,10 @@ def recorded_place(source: Detections, project: Project | None = None) -> Place 
 
 
 def clock_offset(source: Detections) -> int | None:
-    """Return the minutes that all recorders' clocks are ahead of UTC; None if that is not stated, or differs."""
+    """Return the minutes that all recorders' clocks are ahead of UTC; None if that is unknown, differs, or is wrong."""
     stated = list(source.clocks)
-    return stated[0] if len(stated) == 1 else None
+    offset = stated[0] if len(stated) == 1 else None
+    return offset if offset is not None and abs(offset) < _DAY_MINUTES else None
 
 
 def clock_text(source: Detections) -> str:

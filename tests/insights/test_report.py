@@ -123,6 +123,8 @@ def _counted(source, threshold):
 def test_the_sun_rises_by_the_clock_of_the_recorder(archive):
     source = open_source(archive=archive)
     assert clock_offset(source) is None and "which differ" in clock_text(source)
+    assert clock_offset(replace(source, clocks={-210: 1.0})) == -210
+    assert clock_offset(replace(source, clocks={5000: 1.0})) is None, "no clock is days ahead"
     days = np.arange("2024-06-20", "2024-06-23", dtype="datetime64[D]").astype(object).tolist()
     rise, sets = sun_times(Place(51.48, 0.0), days, 0)  # Greenwich: 03:43 and 20:21 UTC by almanacs
     assert rise == pytest.approx(3 + 43 / 60, abs=0.05) and sets == pytest.approx(20 + 21 / 60, abs=0.05)

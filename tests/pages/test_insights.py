@@ -188,6 +188,14 @@ def test_recordings_of_an_archive_are_heard_only_from_chosen_folders(project, ar
     assert not app.error and len(app.get("audio")) == 1
 
 
+def test_clocks_of_half_hours_can_be_chosen(project, archive, show):
+    use(project, archive)
+    app = show(project, "insights")
+    assert {"not known", "UTC", "UTC-3:30", "UTC+5:30", "UTC+5:45"} <= set(app.selectbox(key="insights.clock").options)
+    app.selectbox(key="insights.clock").set_value(330).run()
+    assert project.get_preference("insights")["clock"] == 330
+
+
 def test_a_row_stays_selected_in_the_same_list_only(monkeypatch):
     keys: list[str] = []
     nothing = {"selection": {"rows": []}}

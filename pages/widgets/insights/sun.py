@@ -16,7 +16,8 @@ from pages.widgets.insights.plots import Sun
 from pages.widgets.insights.source import preferences, remember
 from pages.widgets.text import plain
 
-_OFFSETS = [*range(-12 * 60, 14 * 60 + 1, 60)]
+_OFFSETS = sorted({*range(-12 * 60, 14 * 60 + 1, 30), 345, 525, 765})
+"""Minutes: whole and half hours, and the clocks of Nepal, Eucla and the Chatham Islands."""
 _PLACE, _CLOCK = "insights.place", "insights.clock"
 
 
