@@ -17,6 +17,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miml_core.bags import BACKGROUND
 from miml_core.commands import project_commands
 from miml_core.commands.output import print_outcome
 
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _conflicts(project: Any) -> list[dict[str, Any]]:
-    names = {one.id: one.name for one in project.classes.list()} | {-2: "background", None: "no label"}
+    names = {one.id: one.name for one in project.classes.list()} | {BACKGROUND: "background", None: "no label"}
     found = []
     for each in project.review.conflicts():
         is_tag = each.segment_id is None

@@ -120,6 +120,16 @@ def test_an_older_project_is_brought_up_to_date_after_a_backup(
     assert len(list((small.folder / "backups").iterdir())) == 1, "once is enough"
 
 
+def test_bags_of_an_older_project_are_ordered_by_doubt_as_in_a_new_one(predicted: Project) -> None:
+    expected = [bag.doubt for bag in predicted.bags.list().bags]
+    with predicted.store.write() as connection:
+        connection.exec_driver_sql("UPDATE bags SET doubt = 0.4")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
+    predicted.close()
+    with Project.open(predicted.folder) as project:
+        assert [bag.doubt for bag in project.bags.list().bags] == pytest.approx(expected)
+
+
 def test_a_migration_that_fails_changes_nothing(
     small: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,3 +194,16 @@ def test_segments_of_a_long_recording_are_compared_in_little_memory() -> None:
     everything = shared_areas(merge_segments.boxes(new), own) >= box_areas(own) / 2
     assert matched == {} and covered == np.flatnonzero(everything.any(axis=0)).tolist() and len(covered) > 100
     assert peak < 30e6, "72 MB per table of all pairs"
+
+
+def test_a_label_whose_class_was_removed_since_is_no_conflict(ours: Project, theirs: Project) -> None:
+    ours.edits.set_label([1, 2], 1)
+    theirs.edits.set_label(1, 2)
+    theirs.edits.set_label(2, 3)
+    ours.edits.merge_copy(ours.edits.preview_merge(theirs.folder))
+    assert {each.theirs for each in ours.review.conflicts()} == {2, 3}
+    ours.edits.remove_class(3, confirm=True)
+    (left,) = ours.review.conflicts()
+    assert left.theirs == 2 and ours.review.count_conflicts() == (0, 1)
+    ours.edits.undo()
+    assert ours.review.count_conflicts() == (0, 2)

@@ -15,7 +15,7 @@ from miml_core.project.db import backups
 from miml_core.project.errors import ProjectTooNew
 
 SCRIPTS = Path(__file__).parent / "migrations"
-LATEST = "0004"
+LATEST = "0005"
 
 
 def version(connection: Connection) -> str | None:

@@ -1,8 +1,8 @@
 """What annotators whose copies were merged answered differently, as long as nobody decided.
 
-A conflict of labels is open while the segment has the label that it had at the merge: labelling it again, even with the
-same label, decides. A conflict of tags is open while the bag's answer is ours; tagging the class, or finishing the bag,
-marks it as resolved.
+A conflict of labels is open while the segment has the label that it had at the merge (labelling it again, even with the
+same label, decides) and the other label is a class that still exists. A conflict of tags is open while the bag's answer
+is ours; tagging the class, or finishing the bag, marks it as resolved.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select
 
+from miml_core.bags import BACKGROUND
 from miml_core.project.db.rows import LIVE_CLASS
 from miml_core.project.db.schema import bags, classes, conflicts, merges, segments, tags, verdicts
 from miml_core.project.review_records import Conflict, Merge
 
 _OF_LABEL = conflicts.c.segment_id.is_not(None)
+_LIVE_LABEL = or_(
+    conflicts.c.theirs == BACKGROUND, conflicts.c.theirs.in_(select(classes.c.id).where(LIVE_CLASS).correlate(None))
+)
 _ANSWER = func.coalesce(tags.c.value, case((bags.c.finished & ~bags.c.rest_unknown, -1), else_=0))
 _IS_OPEN = and_(
     ~conflicts.c.resolved,
     or_(
-        and_(_OF_LABEL, segments.c.alive, func.coalesce(verdicts.c.at, 0.0) == conflicts.c.ours_at),
+        and_(_OF_LABEL, segments.c.alive, _LIVE_LABEL, func.coalesce(verdicts.c.at, 0.0) == conflicts.c.ours_at),
         and_(~_OF_LABEL, LIVE_CLASS, conflicts.c.ours == _ANSWER),
     ),
 )
