@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
+from playwright.sync_api import TimeoutError
 
 from miml_core.project import Project
 from miml_core.project.similarity import layout
@@ -25,6 +27,18 @@ _POINT = """() => {
   const [trace] = plot._fullData;
   return [trace.customdata[0], box.left + xaxis.d2p(trace.x[0]), box.top + yaxis.d2p(trace.y[0])];
 }"""
+
+
+_KEPT_SIZE = """() => new Promise((resolve) => {
+  let last = "", since = performance.now();
+  const look = () => {
+    const now = JSON.stringify(document.querySelector('.js-plotly-plot .nsewdrag')?.getBoundingClientRect() ?? "");
+    if (now !== last || now === '""') [last, since] = [now, performance.now()];
+    if (performance.now() - since > 500) resolve();
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +67,28 @@ def wall_of(page: Any, condition: str) -> dict[str, Any]:
     return page.wait_for_function(script + "({title: w.title, ids: w.list.ids}); })()").json_value()
 
 
+def drawn(page: Any) -> None:
+    """Wait until the map is drawn and has kept its size for a while: it grows to the height of the window."""
+    page.wait_for_function("document.querySelector('.js-plotly-plot')?._fullLayout?.dragmode === 'lasso'")
+    page.evaluate(_KEPT_SIZE)
+
+
+def hover_point(page: Any) -> tuple[int, float, float]:
+    """Move the mouse to a point until Plotly names it, which it does not while it draws; a click picks that point."""
+    drawn(page)
+    until = time.monotonic() + 60
+    while True:
+        segment, x, y = page.evaluate(_POINT)
+        page.mouse.move(x - 30, y)
+        page.mouse.move(x, y, steps=5)
+        try:
+            page.locator(".hoverlayer .hovertext").wait_for(timeout=2000)
+        except TimeoutError:
+            assert time.monotonic() < until, "no point is named"
+        else:
+            return segment, x, y
+
+
 def test_f_shows_the_segments_most_like_one(page, server, folder):
     with Project.open(folder) as project:
         page.goto(f"{server.url}/review?project={key_of(folder)}")
@@ -75,19 +111,14 @@ def test_f_shows_the_segments_most_like_one(page, server, folder):
 
 def test_a_point_of_the_map_opens_in_review_and_a_part_of_it_on_the_wall(page, server, folder, screenshots):
     page.goto(f"{server.url}/map?project={key_of(folder)}")
-    page.wait_for_function("document.querySelector('.js-plotly-plot')?._fullLayout?.dragmode === 'lasso'")
-    segment, x, y = page.evaluate(_POINT)
-    page.mouse.move(x - 30, y)
-    page.mouse.move(x, y, steps=5)
-    page.locator(".hoverlayer .hovertext").wait_for()  # Plotly picks what is hovered
+    segment, x, y = hover_point(page)
     page.mouse.click(x, y)  # one click, although dragging draws a lasso
     page.locator(".bagtag-picked-point").wait_for()
     page.get_by_role("button", name="Open in Review").click()
     assert Editor(page).wait("s.image && s.selected.length === 1")["selected"] == [segment]
     page.goto(f"{server.url}/map?project={key_of(folder)}")
+    drawn(page)
     plot = page.locator(".js-plotly-plot .nsewdrag").first
-    plot.wait_for()
-    page.wait_for_function("document.querySelector('.js-plotly-plot')._fullLayout.dragmode === 'lasso'")
     page.locator(".legendtext").first.wait_for()
     names = page.locator(".legendtext").all_text_contents()  # of SVG
     assert "<b>Wren</b>" in names, "a name is text"
