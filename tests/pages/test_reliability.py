@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from miml_core.project import Project
-from pages.widgets.training import accept_above
+from pages.widgets import undo_offer
 from tests.pages.conftest import press, texts
 
 
@@ -115,9 +115,16 @@ def test_the_number_on_screen_is_the_number_accepted(project, threshold):
 
 
 def test_a_click_that_arrives_twice_is_undone_once(project, monkeypatch):
-    state = {"train.accepted": project.edits.accept_above(0.6)}
-    monkeypatch.setattr("streamlit.session_state", state)
-    entry = state["train.accepted"].history_id
-    accept_above._take_back(project, entry)
-    accept_above._take_back(project, entry)
+    monkeypatch.setattr("streamlit.session_state", {})
+    undo_offer.keep_for_undo("accepted", project, project.edits.accept_above(0.6))
+    entry = undo_offer.kept_for_undo("accepted", project).history_id
+    undo_offer._take_back("accepted", project, entry)
+    undo_offer._take_back("accepted", project, entry)
     assert [one.kind for one in project.edits.history(limit=2)] == ["undo", "act"]
+
+
+def test_what_was_done_in_another_project_is_not_offered(project, monkeypatch, tmp_path):
+    monkeypatch.setattr("streamlit.session_state", {})
+    undo_offer.keep_for_undo("accepted", project, project.edits.accept_above(0.6))
+    with Project.create(tmp_path / "other", kind="sound") as other:
+        assert undo_offer.kept_for_undo("accepted", other) is None

@@ -10,6 +10,7 @@ from miml_core import BACKGROUND
 from miml_core.project import Project
 from pages.widgets.errors import attempt
 from pages.widgets.text import count
+from pages.widgets.undo_offer import keep_for_undo, kept_for_undo, offer_undo
 from pages.widgets.wall.selections import keep_selection, open_wall
 
 _MOST = 12
@@ -59,32 +60,13 @@ def _cluster(project: Project, segment_ids: list[int]) -> None:
 
 
 def _dismiss(project: Project, segment_ids: list[int]) -> None:
-    result = project.edits.label_many({}, dict.fromkeys(segment_ids, BACKGROUND))
-    st.session_state[_DONE] = (str(project.folder), result)
+    keep_for_undo(_DONE, project, project.edits.label_many({}, dict.fromkeys(segment_ids, BACKGROUND)))
 
 
 def _undo(project: Project) -> None:
     """Offer to take the last one back."""
-    folder, result = st.session_state.get(_DONE, (None, None))
-    if result is None or folder != str(project.folder):
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(
-            f":material/check_circle: {count(len(result.touched), 'segment')} labelled background", width="content"
-        )
-        st.button(
-            "Undo",
-            key="map.dismiss.undo",
-            icon=":material/undo:",
-            type="tertiary",
-            on_click=attempt,
-            args=(_take_back, project, result.history_id),
-        )
-
-
-def _take_back(project: Project, entry: int) -> None:
-    if st.session_state.pop(_DONE, None) is not None:  # Streamlit may run the callback of one click twice
-        project.edits.undo_entry(entry)
+    if (result := kept_for_undo(_DONE, project)) is not None:
+        offer_undo(_DONE, project, result, f"{count(len(result.touched), 'segment')} labelled background")
 
 
 def _show(project: Project, segment_ids: list[int]) -> None:

@@ -11,6 +11,7 @@ from miml_core.review.threshold import FEWEST_CHECKED, ThresholdOutlook, outlook
 from pages.widgets.confirmation import ask, pending_question, settle
 from pages.widgets.errors import attempt
 from pages.widgets.text import class_names, count, percent, plain, thousands
+from pages.widgets.undo_offer import keep_for_undo, kept_for_undo, offer_undo
 
 _THRESHOLD = "train.threshold"
 _CLASS = "train.threshold.class"
@@ -127,26 +128,10 @@ def _accept(project: Project, expected: ThresholdOutlook, class_id: int | None) 
             f"The predictions have changed: there are {n} of at least {expected.threshold:.2f} now, not {expected.n}. "
             "Nothing was accepted; look at the new numbers."
         )
-    st.session_state[_DONE] = project.edits.accept_above(expected.threshold, class_id)
+    keep_for_undo(_DONE, project, project.edits.accept_above(expected.threshold, class_id))
 
 
 def _undo(project: Project) -> None:
     """Offer to take it back until the next question."""
-    result = st.session_state.get(_DONE)
-    if result is None:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/check_circle: {plain(f'You {result.sentence}.')}", width="content")
-        st.button(
-            "Undo",
-            key="train.accept.undo",
-            icon=":material/undo:",
-            type="tertiary",
-            on_click=attempt,
-            args=(_take_back, project, result.history_id),
-        )
-
-
-def _take_back(project: Project, entry: int) -> None:
-    if st.session_state.pop(_DONE, None) is not None:  # Streamlit may run the callback of one click twice
-        project.edits.undo_entry(entry)
+    if (result := kept_for_undo(_DONE, project)) is not None:
+        offer_undo(_DONE, project, result, plain(f"You {result.sentence}."))
