@@ -54,7 +54,7 @@ def run() -> None:
 
 def _figures(editor: Editor, size: int) -> None:
     page = editor.page
-    page.wait_for_function(f"{ROOT}.editor.queue.soon().every(([id]) => {ROOT}.editor.api.knownBag(id))")
+    page.wait_for_function(f"{ROOT}.widget.queue.upcoming().every(([id]) => {ROOT}.widget.api.knownBag(id))")
     page.wait_for_timeout(2500)
     editor.ask(_WATCH)
     traffic = _Traffic(page)
@@ -67,7 +67,7 @@ def _figures(editor: Editor, size: int) -> None:
         editor.press("ArrowRight", "123"[place % 3])
         editor.saved()
         page.wait_for_timeout(60)
-    watch = page.evaluate(f"{ROOT}.editor.watch")
+    watch = page.evaluate(f"{ROOT}.widget.watch")
     print(f"{size} segments: click to highlight {_ms(watch['clicks'])}, key to label {_ms(watch['labels'])}, ", end="")
     print(f"edit to stored {_ms(watch['stored'])}, {clicked:.0f} bytes a click")
 

@@ -106,7 +106,7 @@ def _measure(
     seconds: float,
     watch: bool,
 ) -> float:
-    """Let all annotators work, check what is stored and print; returns the 99th percentile in ms."""
+    """Let all annotators work, check what is stored and print; return the 99th percentile in ms."""
     people = []
     for number in range(ANNOTATORS):
         bags = [2 * number + 1, 2 * number + 2]

@@ -24,7 +24,7 @@ from miml_core.project import Project
 from miml_core.project.db import settings
 from miml_core.project.similarity import segment_map
 from pages.widgets.app.open_projects import key_of
-from pages.widgets.start.recent_projects import remember
+from pages.widgets.app.recent_projects import remember
 from tests.browser.conftest import ROOT, Server
 from tests.conftest import FLAGS, found_chromium
 from tests.project.conftest import store_run
@@ -67,7 +67,7 @@ def run() -> None:
 
 
 def _make_project(folder: Path) -> np.ndarray:
-    """Make a project with predictions and a map, as jobs would have left them; returns the places of the map."""
+    """Make a project with predictions and a map, as jobs would have left them; return the places of the map."""
     rng = np.random.default_rng(0)
     kinds = rng.integers(N_KINDS, size=N_SEGMENTS)
     places = (rng.uniform(-0.9, 0.9, (N_KINDS, 2))[kinds] + rng.normal(0, 0.05, (N_SEGMENTS, 2))).astype(np.float32)
@@ -124,7 +124,7 @@ def _page_figures(browser: Any, url: str, folder: Path, bare: dict[str, float]) 
     figures = {"zoom": _frames(page, _zoom)}
     _choose_tool(page, "Move", "pan")
     figures["move"] = _frames(page, _drag)
-    _choose_tool(page, "Draw around", "lasso")
+    _choose_tool(page, "Lasso", "lasso")
     figures["lasso"] = _frames(page, _lasso)
     began = time.perf_counter()
     page.mouse.up()

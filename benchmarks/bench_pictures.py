@@ -27,7 +27,7 @@ def run() -> None:
     from skimage.segmentation import slic
 
     with tempfile.TemporaryDirectory() as name:
-        paths = _draw(Path(name))
+        paths = draw_pictures(Path(name))
         settings = InstanceSettings()
         pictures = [open_image(path) for path in paths]
         regions = [find_picture_segments(picture) for picture in pictures]
@@ -49,7 +49,7 @@ def _seconds(work: Callable[[int], object]) -> float:
     return (time.process_time() - started) / N_PICTURES
 
 
-def _draw(folder: Path) -> list[Path]:
+def draw_pictures(folder: Path) -> list[Path]:
     """Draw patches of smooth and rough colour, about as busy as photographs, as JPEG files."""
     rng = np.random.default_rng(0)
     paths = []

@@ -1,4 +1,4 @@
-"""The command line: `python -m miml_core COMMAND ...`.
+"""The command line: `bagtag COMMAND ...`, or without installing the package `python -m miml_core COMMAND ...`.
 
 Each command is a module of `miml_core.commands` with `add_arguments(parser)` and `run(args) -> int`; it is
 imported only when it is used, so that `--help` and short commands start quickly.
@@ -11,9 +11,9 @@ An error is one sentence on standard error, or with `--json` one object on stand
 from __future__ import annotations
 
 if __name__ == "__main__":  # Ctrl-C while modules are imported ends without a traceback
-    from miml_core.commands.early_stop import end_when_stopped
+    from miml_core.commands.early_stop import exit_on_interrupt
 
-    end_when_stopped()
+    exit_on_interrupt()
 
 import argparse
 import importlib
@@ -31,7 +31,7 @@ COMMANDS = {
     "app": "open the app in the browser",
     "new": "create a project",
     "import": "add recordings or pictures to a project",
-    "segment": "find the segments of the bags",
+    "segment": "detect the segments of the bags",
     "suggest": "list the species that BirdNET or the current run suggests for the bags",
     "tag": "tag bags from a table",
     "import-labels": "add labels of Raven, BirdNET, whombat, Label Studio and other programs",
@@ -39,12 +39,12 @@ COMMANDS = {
     "predict": "predict the bags that are new or have changed",
     "status": "show the progress of a project",
     "export": "write segments with their labels to a file",
-    "pack": "write a whole project to one zip file, to move it or to give it to somebody",
-    "unpack": "make a project of a packed one",
+    "pack": "write a whole project to one zip file, to move or share it",
+    "unpack": "unpack a packed project into a new folder",
     "merge": "add the tags and labels of another annotator's copy, and measure the agreement",
     "export-model": "write the trained model to one file, to apply it elsewhere",
     "apply": "apply an exported model to folders of recordings or pictures",
-    "sample": "draw detections of an archive at random to review them, and show what the answers say of all",
+    "sample": "draw detections of an archive at random for review, and show estimates for the whole archive",
     "report": "write a report of a project or an archive as one HTML file: activity, sites, effort, model, checks",
     "check": "find and repair damage, missing files and leftovers",
     "backup": "write a copy of a project's tags, labels and segments",
@@ -74,13 +74,16 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 not possible, 2 wrong arguments."""
+def main(arguments: list[str] | None = None, *, program: str = "bagtag") -> int:
+    """Run one command and return its exit code: 0 done, 1 not possible, 2 wrong arguments.
+
+    `program` is what the user typed in front of the command, for help and usage errors.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     asked = next((word for word in arguments if not word.startswith("-")), None)
     as_json = _wants_json(arguments, asked)
     try:
-        args = _parse(arguments, asked, as_json)
+        args = _parse(program, arguments, asked, as_json)
         return int(args.run(args))
     except BrokenPipeError:
         raise
@@ -98,11 +101,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 1
 
 
-def _parse(arguments: list[str], asked: str | None, as_json: bool) -> argparse.Namespace:
+def _parse(program: str, arguments: list[str], asked: str | None, as_json: bool) -> argparse.Namespace:
+    from miml_core import __version__
     from miml_core.commands.arguments import check_types
 
     _Parser.as_json = as_json
-    parser = _Parser(prog="python -m miml_core", description="Bagtag on the command line.")
+    parser = _Parser(prog=program, description="Bagtag on the command line.")
+    parser.add_argument("--version", action="version", version=f"bagtag {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
         subparser = subparsers.add_parser(
@@ -139,7 +144,8 @@ def _kind(error: BagtagError) -> str:
 
 def _file_sentence(error: OSError) -> str:
     where = f" {error.filename!r}" if error.filename is not None else ""
-    return f"A file could not be read or written{where}: {error.strerror or error}."
+    hint = "Check the path, its permissions and the free space."
+    return f"A file could not be read or written{where}: {error.strerror or error}. {hint}"
 
 
 def _bug_sentence(error: Exception) -> str:
@@ -162,23 +168,23 @@ def _bug_sentence(error: Exception) -> str:
     return f"{what}; please report it with the last lines of {str(log)!r}."
 
 
-def run_as_program() -> int:
-    """Run `main` with the streams and signals set up for a program of its own."""
+def run_as_program(program: str = "bagtag") -> int:
+    """Run `main` with the streams and signals set up for a program of its own; the command `bagtag` calls this."""
     from miml_core.commands import streams
 
-    streams.make_printable()
+    streams.make_streams_printable()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
-            code = main()
+            code = main(program=program)
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 1
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has closed the pipe (`| head`), which is no error
-        streams.give_up_output()
+        streams.discard_output()
         code = _CLOSED_PIPE
     except OSError as error:
-        streams.give_up_output()
+        streams.discard_output()
         print(f"bagtag: The output could not be written: {error.strerror or error}.", file=sys.stderr)
         code = 1
     except KeyboardInterrupt:
@@ -188,4 +194,4 @@ def run_as_program() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_as_program())
+    sys.exit(run_as_program("python -m miml_core"))

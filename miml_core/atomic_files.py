@@ -6,6 +6,7 @@ power cut, therefore finds the old file or the new one, never a part of it, and 
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,15 @@ Check = Callable[[Path], None]
 Content = bytes | Iterator[bytes]
 """What a file will contain: all of it, or piece by piece if it may be too large for memory."""
 
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class NotWritten(OSError, BagtagError):
+    """A file could not be written. It is an `OSError`, too, for callers that can do without the file."""
+
+    def __init__(self, *args: object) -> None:
+        BagtagError.__init__(self, *args)  # `OSError` comes first for its `__new__`, by which Dask reads what was sent
+
 
 @contextmanager
 def atomic_writer(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO]:
@@ -31,6 +41,11 @@ def atomic_writer(path: str | Path, *, durable: bool = True) -> Iterator[BinaryI
         Its folder must exist.
     durable : bool
         Whether the content is flushed to the disk before it is renamed; not needed for files that can be made again.
+
+    Raises
+    ------
+    NotWritten
+        The file cannot be written. Errors of the block that concern other files are not changed.
 
     Examples
     --------
@@ -44,6 +59,8 @@ def atomic_writer(path: str | Path, *, durable: bool = True) -> Iterator[BinaryI
     (False, b'{}')
     """
     path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise NotWritten(f"{str(path)!r} is a device or a pipe, which a file would replace; choose another name.")
     temporary = _temporary_name(path.parent)
     try:
         with temporary.open("xb") as file:
@@ -52,9 +69,11 @@ def atomic_writer(path: str | Path, *, durable: bool = True) -> Iterator[BinaryI
             if durable:
                 os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and _concerns(error, temporary):
+            raise _not_written(path, error) from error
         raise
     if durable:
         flush_folder(path.parent)
@@ -65,8 +84,7 @@ def write_file(path: Path, content: bytes) -> Path:
 
     Raises
     ------
-    BagtagError
-        The file cannot be written.
+    NotWritten
     """
     return write_files([(path, content)])[0]
 
@@ -86,6 +104,10 @@ def write_files(files: Iterable[tuple[Path, Content]], check: Check | None = Non
     -------
     list of Path
         The paths, in order.
+
+    Raises
+    ------
+    NotWritten
     """
     batch = _Batch(check)
     try:
@@ -203,7 +225,23 @@ def _create(path: Path, temporary: Path) -> None:
         temporary.replace(path)
 
 
-def _not_written(path: Path, error: OSError) -> BagtagError:
+def _concerns(error: OSError, temporary: Path) -> bool:
+    """Return whether an error is about the file that is written: writing to a full disk names no file."""
+    if error.filename is None:
+        return error.errno in _DISK_FULL
+    return str(error.filename) == str(temporary)
+
+
+def _not_written(path: Path, error: OSError) -> NotWritten:
+    """Return the error for the file that was asked for: its temporary name would mean nothing to a person."""
     if isinstance(error, FileExistsError):
-        return BagtagError(f"{str(path)!r} appeared while the export was written; choose another name.")
-    return BagtagError(f"{str(path)!r} could not be written: {error.strerror or error}.")
+        return NotWritten(f"{str(path)!r} appeared while it was being written; choose another name.")
+    if isinstance(error, IsADirectoryError):
+        advice = "Choose another name."
+    elif isinstance(error, FileNotFoundError | NotADirectoryError):
+        advice = "Create its folder, or choose another one."
+    else:
+        advice = "Free some space on the disk, make its folder writable, or choose another one."
+    found = NotWritten(f"{str(path)!r} could not be written: {error.strerror or error}. {advice}")
+    found.strerror = error.strerror  # without `errno`: with both, the text of the error would be theirs
+    return found

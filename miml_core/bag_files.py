@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miml_core.bag_arrays import number_array, whole_number_array
 from miml_core.errors import BagtagError
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int8], list[str]]
@@ -17,19 +19,35 @@ def read_npz(path: Path) -> Arrays:
     """Return `X`, `offsets`, `tags` and `classes` of the benchmark `.npz` layout; a tag that is not set is absent."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            X, bag_id, matrix = file["X"], file["bag_id"], file["bag_label_matrix"]
-            classes = [str(name) for name in file["class_names"]]
+            X = number_array(file["X"], "X")
+            bag_id = whole_number_array(file["bag_id"], np.int64, "bag_id")
+            matrix = number_array(file["bag_label_matrix"], "bag_label_matrix")
+            names = file["class_names"]
     except FileNotFoundError:
         raise BagtagError(f"There is no file {path}.") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except BagtagError as error:
+        raise BagtagError(f"{path}: {error}") from None
+    except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise BagtagError(f"{path} is not a bag file: it needs X, bag_id, bag_label_matrix and class_names.") from error
+    _check_layout(path, X, bag_id, matrix, names)
+    offsets = np.searchsorted(bag_id, np.arange(len(matrix) + 1))
+    return X, offsets, np.where(matrix > 0, 1, -1).astype(np.int8), [str(name) for name in names]
+
+
+def _check_layout(
+    path: Path, X: NDArray[np.float64], bag_id: NDArray[np.int64], matrix: NDArray[np.float64], names: NDArray[Any]
+) -> None:
+    arrays = {"X": (X, 2), "bag_id": (bag_id, 1), "bag_label_matrix": (matrix, 2), "class_names": (names, 1)}
+    for name, (array, n_dimensions) in arrays.items():
+        if array.ndim != n_dimensions:
+            raise BagtagError(f"{path}: {name} must have {n_dimensions} dimensions, not the shape {array.shape}.")
     n_bags = len(matrix)
     if len(bag_id) != len(X):
         raise BagtagError(f"{path}: there are {len(X)} segments but {len(bag_id)} bag ids.")
+    if len(names) != matrix.shape[1]:
+        raise BagtagError(f"{path}: there are {len(names)} class names but tags of {matrix.shape[1]} classes.")
     if (np.diff(bag_id) < 0).any() or (len(bag_id) and (bag_id[0] < 0 or bag_id[-1] >= n_bags)):
         raise BagtagError(f"{path}: bag ids must be sorted and between 0 and {n_bags - 1}.")
-    offsets = np.searchsorted(bag_id, np.arange(n_bags + 1))
-    return X.astype(np.float64), offsets, np.where(matrix > 0, 1, -1).astype(np.int8), classes
 
 
 def read_arff(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int8], list[str], list[str]]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from miml_core.bag_arrays import LARGEST_FEATURE, TOO_LARGE, number_array, whole_number_array
 from miml_core.errors import BagtagError
 
 UNKNOWN = -1
@@ -95,13 +96,15 @@ class BagSet:
         pretrained: ArrayLike | None = None,
     ) -> None:
         self.allow_missing = allow_missing
-        self.X: NDArray[np.float64] = np.ascontiguousarray(X, dtype=np.float64)
-        self.offsets: NDArray[np.int64] = np.ascontiguousarray(offsets, dtype=np.int64)
-        self.tags: NDArray[np.int8] = np.ascontiguousarray(tags, dtype=np.int8)
+        self.X: NDArray[np.float64] = number_array(X, "Features")
+        self.offsets: NDArray[np.int64] = whole_number_array(offsets, np.int64, "Offsets")
+        self.tags: NDArray[np.int8] = whole_number_array(tags, np.int8, "Tags", "+1, -1 or 0")
         self.classes: list[str] = [str(name) for name in classes]
         n_rows = len(self.X) if self.X.ndim else 0
         self.labels: NDArray[np.int64] = (
-            np.full(n_rows, UNKNOWN, dtype=np.int64) if labels is None else np.ascontiguousarray(labels, dtype=np.int64)
+            np.full(n_rows, UNKNOWN, dtype=np.int64)
+            if labels is None
+            else whole_number_array(labels, np.int64, "Labels")
         )
         self.names: list[str] | None = None if names is None else [str(name) for name in names]
         n_columns = self.X.shape[1] if self.X.ndim == 2 else 0
@@ -109,7 +112,7 @@ class BagSet:
             (FeatureGroup("features", n_columns),) if groups is None else tuple(groups)
         )
         self.pretrained: NDArray[np.float64] | None = (
-            None if pretrained is None else np.ascontiguousarray(pretrained, dtype=np.float64)
+            None if pretrained is None else number_array(pretrained, "Pretrained weights")
         )
         self._check()
 
@@ -321,6 +324,11 @@ class BagSet:
             raise BagtagError("There must be at least one bag.")
         if self.tags.ndim != 2 or self.tags.shape != (self.n_bags, self.n_classes):
             raise BagtagError(f"Tags must be bags by classes, {(self.n_bags, self.n_classes)}, not {self.tags.shape}.")
+        if not self.classes:
+            raise BagtagError("There must be at least one class; add a class first.")
+        if not all(name.strip() for name in self.classes):
+            empty = [bool(name.strip()) for name in self.classes].index(False)
+            raise BagtagError(f"Class {empty} has no name; give every class a name.")
         if len(set(self.classes)) != self.n_classes:
             raise BagtagError("Two classes have the same name.")
         if self.labels.shape != (self.n_segments,):
@@ -345,13 +353,19 @@ class BagSet:
             )
 
     def _check_values(self) -> None:
-        good = np.isfinite(self.X) | (np.isnan(self.X) & self.allow_missing)
+        good = np.abs(self.X) <= LARGEST_FEATURE
+        if not good.all():
+            good |= np.isnan(self.X) & self.allow_missing
         if not good.all():
             row = int(np.argmin(good.all(axis=1)))
             column = int(np.argmin(good[row]))
-            raise BagtagError(f"Feature {column} of segment {self._where(row)} is not a finite number.")
-        if (np.abs(self.tags) > 1).any():
-            bag = int(np.argmax((np.abs(self.tags) > 1).any(axis=1)))
+            feature = f"Feature {column} of segment {self._where(row)}"
+            if not np.isfinite(self.X[row, column]):
+                raise BagtagError(f"{feature} is not a finite number.")
+            raise BagtagError(f"{feature} is {self.X[row, column]:g}, {TOO_LARGE}.")
+        strange = (self.tags > 1) | (self.tags < -1)
+        if strange.any():
+            bag = int(np.argmax(strange.any(axis=1)))
             raise BagtagError(f"A tag of {self.name(bag)} is neither +1, -1 nor 0.")
         if (self.labels == UNKNOWN).all():
             return

@@ -22,7 +22,7 @@ def hold_lock(path: Path) -> Iterator[None]:
         try:
             _lock(file)
         except OSError as error:
-            raise Locked(f"{str(path)!r} is in use by another Bagtag process.") from error
+            raise Locked(f"{str(path)!r} is in use by another Bagtag process; wait until it has ended.") from error
         yield
 
 

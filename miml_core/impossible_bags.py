@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 
 
 def refuse_impossible_bags(bags: BagSet, *, background: bool, leak: float) -> None:
@@ -30,8 +31,8 @@ def refuse_impossible_bags(bags: BagSet, *, background: bool, leak: float) -> No
             "background class cannot explain that: use background=True, or leave the bag out."
         )
     raise BagtagError(
-        f"The {bags.offsets[bag + 1] - bags.offsets[bag]} segments of {bags.name(bag)}, with the labels given to them, "
-        f"cannot carry its {(bags.tags[bag] > 0).sum()} tags; use a leak above 0, or leave the bag out."
+        f"The {counted(int(np.diff(bags.offsets)[bag]), 'segment')} of {bags.name(bag)}, as labelled, cannot carry its "
+        f"{counted(int((bags.tags[bag] > 0).sum()), 'tag')}; use a leak above 0, or leave the bag out."
     )
 
 
@@ -49,27 +50,31 @@ def _possible(bags: BagSet, background: bool, leak: float) -> NDArray[np.bool_]:
 
 
 def refuse_zero_likelihood(
-    log_prior: NDArray[np.float64],
     offsets: NDArray[np.int64],
     tags: NDArray[np.int8],
     labels: NDArray[np.int64],
     leak: float,
     log_likelihood: NDArray[np.float64],
 ) -> None:
-    """Raise a `BagtagError` with the reason if the tags of a bag have probability 0 or NaN."""
+    """Raise a `BagtagError` with the reason if the tags and labels of a bag have probability 0."""
     impossible = np.flatnonzero(~np.isfinite(log_likelihood))
     if not len(impossible):
         return
     bag = int(impossible[0])
-    rows = slice(offsets[bag], offsets[bag + 1])
-    if np.isnan(log_prior[rows]).any():
-        raise BagtagError(f"The probabilities of bag {bag} are not numbers.")
-    n_required, n_segments = int((tags[bag] > 0).sum()), int(offsets[bag + 1] - offsets[bag])
-    free = int((labels[rows] != BACKGROUND).sum())
+    given = labels[offsets[bag] : offsets[bag + 1]]
+    named = np.flatnonzero(given >= 0)
+    refused = named[tags[bag, given[named]] < 0]
+    if len(refused):
+        raise BagtagError(
+            f"Segment {refused[0]} of bag {bag} is labelled as class {given[refused[0]]}, "
+            "but that bag is tagged as not having it."
+        )
+    n_required, n_segments = int((tags[bag] > 0).sum()), len(given)
+    free = int((given != BACKGROUND).sum())
     if leak == 0 and n_required > free:
         raise BagtagError(
-            f"Bag {bag} has {n_required} tags but only {n_segments} segments to carry them ({free} not labelled "
-            "background); use a leak above 0, or leave the bag out."
+            f"Bag {bag} has {counted(n_required, 'tag')} but only {counted(n_segments, 'segment')} to carry them "
+            f"({free} not labelled background); use a leak above 0, or leave the bag out."
         )
     if not (tags[bag] >= 0).any():
         raise BagtagError(

@@ -1,4 +1,4 @@
-"""Record what the user of this computer allowed, outside of all projects.
+"""Record what the user of this computer allowed, outside all projects.
 
 A project may come from somebody else, so nothing in its folder decides what is allowed on this computer. The folders
 that the user chose, the files that exports wrote and the queued jobs are therefore recorded here, by the path of the

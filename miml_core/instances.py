@@ -104,7 +104,7 @@ class InstanceSettings:
         path = folder / self.learned_segmenter
         if not path.resolve().is_relative_to(folder.resolve()):
             raise BagtagError(
-                f"The learned segmenter {self.learned_segmenter!r} of the settings is outside of the project; learn it "
+                f"The learned segmenter {self.learned_segmenter!r} of the settings is outside the project; learn it "
                 "again, or use the built-in segmenter."
             )
         return replace(self, learned_segmenter=str(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -21,6 +22,15 @@ def to_json(value: Any, *, indent: int | None = None, ascii_only: bool = False, 
         return json.dumps(value, **options)
     except (TypeError, ValueError):  # rare: converting all values takes ten times as long
         return json.dumps(_plain(value), default=str, **options)
+
+
+def iso_time(seconds: float) -> str:
+    """Return a time, in seconds since 1970, as ISO 8601 in UTC.
+
+    >>> iso_time(1714537800)
+    '2024-05-01T04:30:00+00:00'
+    """
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _plain(value: Any) -> Any:

@@ -73,7 +73,7 @@ def compile_in_background() -> None:
     if are_ready():
         return
     paths = [str(_PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [sys.executable, "-m", "miml_core", "warm", "--background"]
+    command = [sys.executable, "-P", "-m", "miml_core", "warm", "--background"]  # -P: import nothing from this folder
     with suppress(OSError):
         subprocess.Popen(
             command,

@@ -26,13 +26,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miml_core.bags import UNKNOWN, BagSet
-from miml_core.errors import BagtagError
+from miml_core.bag_arrays import number_array, whole_number_array
+from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
+from miml_core.errors import BagtagError, short_repr
 from miml_core.impossible_bags import refuse_zero_likelihood
+from miml_core.plurals import counted, plural
 from miml_core.threads import run_in_threads
 
 MAX_EXACT = 20
@@ -50,6 +53,9 @@ SMALL_LEAK = 1e-3
 HELD_OUT_NOISE = 0.02
 """Share of a uniform prior for held-out segments, which may resemble no training segment. Such a bag is then unlikely,
 but not impossible, so that a few of them do not decide a comparison."""
+
+_ROUNDING = 1e-6
+"""How far a probability may be below 0 or above 1."""
 
 _TRAINING_STEPS, _TRAINING_TAGS = 5e7, 8
 _THREADING_STEPS = 20_000  # with fewer steps of the recursion, starting threads costs more than they save
@@ -127,14 +133,13 @@ def bag_posterior(
     >>> np.exp(result.log_likelihood).round(2)
     array([0.5])
     """
-    log_prior = np.ascontiguousarray(log_prior, dtype=np.float64)
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-    tags = np.ascontiguousarray(tags, dtype=np.int8)
-    labels = np.full(len(log_prior), UNKNOWN) if labels is None else np.asarray(labels)
-    labels = np.ascontiguousarray(labels, dtype=np.int64)
-    if not 0 <= leak < 1:
-        raise BagtagError(f"The leak must be at least 0 and below 1, not {leak}.")
-    _check_shapes(log_prior, offsets, tags, labels)
+    log_prior = number_array(log_prior, "Log probabilities")
+    offsets = whole_number_array(offsets, np.int64, "Offsets")
+    tags = whole_number_array(tags, np.int8, "Tags", "+1, -1 or 0")
+    labels = np.full(len(log_prior), UNKNOWN) if labels is None else labels
+    labels = whole_number_array(labels, np.int64, "Labels")
+    leak = _checked_leak(leak)
+    _check_arrays(log_prior, offsets, tags, labels)
     tags = _relax_large_bags(log_prior, offsets, tags, max_exact)
     probabilities = np.zeros_like(log_prior)
     log_likelihood = np.zeros(len(tags))
@@ -150,21 +155,46 @@ def bag_posterior(
         run_in_threads(work)
     else:
         work(0, 1)
-    refuse_zero_likelihood(log_prior, offsets, tags, labels, leak, log_likelihood)
+    refuse_zero_likelihood(offsets, tags, labels, leak, log_likelihood)
     return Posterior(probabilities, log_likelihood)
 
 
-def _check_shapes(
+def _checked_leak(leak: float) -> float:
+    if not (isinstance(leak, Real) and 0 <= leak < 1):
+        raise BagtagError(f"The leak must be a number of at least 0 and below 1, not {short_repr(leak)}.")
+    return float(leak)
+
+
+def _are_offsets(offsets: NDArray[np.int64], n_segments: int) -> bool:
+    """Return whether offsets divide the segments into bags, which may be empty."""
+    if offsets.ndim != 1 or not len(offsets):
+        return False
+    return bool(offsets[0] == 0 and offsets[-1] == n_segments and (np.diff(offsets) >= 0).all())
+
+
+def _check_arrays(
     log_prior: NDArray[np.float64], offsets: NDArray[np.int64], tags: NDArray[np.int8], labels: NDArray[np.int64]
 ) -> None:
-    """Check the shapes, because the kernel checks no index, and probabilities may be of a damaged model file."""
-    n, columns = log_prior.shape
-    n_bags, n_classes = tags.shape
-    whole = len(offsets) == n_bags + 1 and offsets[0] == 0 and offsets[-1] == n and (np.diff(offsets) >= 0).all()
-    if columns not in (n_classes, n_classes + 1) or not whole or len(labels) != n or (labels >= n_classes).any():
+    """Check shapes and values, because the kernel checks no index, and probabilities may be of a damaged model file."""
+    n_bags, n_classes = tags.shape if tags.ndim == 2 else (0, 0)
+    n_segments = len(log_prior)
+    whole = offsets.shape == (n_bags + 1,) and _are_offsets(offsets, n_segments)
+    fitting = whole and log_prior.shape in [(n_segments, n_classes), (n_segments, n_classes + 1)]
+    if tags.ndim != 2 or not fitting or labels.shape != log_prior.shape[:1]:
         raise BagtagError(
-            f"Probabilities of shape {log_prior.shape} do not fit {n_bags} bags with {n_classes} classes; train again."
+            f"Probabilities of shape {log_prior.shape} do not fit {counted(n_bags, 'bag')} with "
+            f"{counted(n_classes, 'class', 'classes')}; train again."
         )
+    if ((tags > 1) | (tags < -1)).any() or ((labels >= n_classes) | (labels < BACKGROUND)).any():
+        raise BagtagError(f"Tags must be +1, -1 or 0, and labels one of {n_classes} classes, UNKNOWN or BACKGROUND.")
+    good = log_prior < np.inf
+    if not good.all():
+        raise BagtagError(f"The probabilities of bag {_first_bag(~good, offsets)} are not numbers.")
+
+
+def _first_bag(wrong: NDArray[np.bool_], offsets: NDArray[np.int64]) -> int:
+    """Return the bag of the first segment of which something is wrong."""
+    return int(np.searchsorted(offsets, np.argmax(wrong.any(axis=1)), side="right") - 1)
 
 
 def tag_probabilities(prior: ArrayLike, offsets: ArrayLike, n_classes: int, leak: float = 0.0) -> NDArray[np.float64]:
@@ -175,18 +205,34 @@ def tag_probabilities(prior: ArrayLike, offsets: ArrayLike, n_classes: int, leak
     prior : (N, K) float
         p_i(c); columns after the first `n_classes` are not used.
     offsets : (B + 1,) int
+        Bag b is rows ``offsets[b]:offsets[b + 1]``.
     n_classes : int
     leak : float
+        Probability that a bag has a tag without a segment of it.
 
     Examples
     --------
     >>> tag_probabilities([[0.5, 0.5], [0.2, 0.8]], offsets=[0, 2], n_classes=2)
     array([[0.6, 0.9]])
     """
-    prior = np.asarray(prior, dtype=np.float64)[:, :n_classes]
-    offsets = np.asarray(offsets)
-    log_absent = np.add.reduceat(np.log1p(-np.minimum(prior, 1 - 1e-16)), offsets[:-1], axis=0)
-    return -np.expm1(log_absent + np.log1p(-leak))
+    prior = number_array(prior, "Probabilities")
+    offsets = whole_number_array(offsets, np.int64, "Offsets")
+    leak = _checked_leak(leak)
+    if not isinstance(n_classes, Integral) or n_classes < 1:
+        raise BagtagError(f"The number of classes must be a whole number of at least 1, not {short_repr(n_classes)}.")
+    if prior.ndim != 2 or prior.shape[1] < n_classes or not _are_offsets(offsets, len(prior)):
+        raise BagtagError(
+            f"Probabilities of shape {prior.shape} do not fit {counted(n_classes, 'class', 'classes')} and bags that "
+            f"begin and end at {short_repr(offsets.tolist())}."
+        )
+    prior = prior[:, :n_classes]
+    wrong = ~((prior >= -_ROUNDING) & (prior <= 1 + _ROUNDING))
+    if wrong.any():
+        raise BagtagError(f"The probabilities of bag {_first_bag(wrong, offsets)} are not all between 0 and 1.")
+    filled = np.diff(offsets) > 0  # reduceat would give an empty bag the next one's first segment
+    log_absent = np.zeros((len(filled), n_classes))
+    log_absent[filled] = np.add.reduceat(np.log1p(-np.clip(prior, 0.0, 1 - 1e-16)), offsets[:-1][filled], axis=0)
+    return 0.0 - np.expm1(log_absent + np.log1p(-leak))  # without the zero, an impossible tag would have -0
 
 
 def warm() -> None:
@@ -235,9 +281,10 @@ def _relax_large_bags(
     large = np.flatnonzero((tags > 0).sum(axis=1) > max_exact)
     if not len(large):
         return tags
+    have, their = plural(len(large), "has", "have"), plural(len(large), "its", "their")
     warnings.warn(
-        f"{len(large)} bags have more than {max_exact} tags (the first is bag {large[0]}); their posterior is "
-        f"approximate: only the {min(KEPT_TAGS, max_exact)} least likely tags stay required.",
+        f"{counted(len(large), 'bag')} {have} more than {max_exact} tags (the first is bag {large[0]}); {their} "
+        f"posterior is approximate: only the {min(KEPT_TAGS, max_exact)} least likely tags stay required.",
         stacklevel=3,
     )
     tags = tags.copy()

@@ -21,6 +21,9 @@ def pass_over_bags(log_prior, offsets, tags, labels, leak, bags, posterior, log_
     for bag in bags:
         first, last = offsets[bag], offsets[bag + 1]
         n_required = np.sum(tags[bag] > 0)
+        if first == last:  # only the leak explains a tag
+            log_likelihood[bag] = n_required * np.log(leak) if n_required > 0 else 0.0
+            continue
         log_weights, shift = _gather(log_prior[first:last], tags[bag], labels[first:last], n_required)
         share = np.empty((last - first, n_required + 1))
         likelihood = _forward_backward(np.exp(log_weights), leak, share)
@@ -34,15 +37,15 @@ def pass_over_bags(log_prior, offsets, tags, labels, leak, bags, posterior, log_
 
 @njit(cache=True, nogil=True)
 def _allowed(c, tag_row, label):
-    """Whether a segment with this label may carry class c; the class after the last is the background."""
-    if label == -1:
-        return c == len(tag_row) or tag_row[c] >= 0
-    return c == (len(tag_row) if label == -2 else label)
+    """Return whether a segment with this label may carry class c; the class after the last is the background."""
+    if c == len(tag_row):
+        return label < 0
+    return tag_row[c] >= 0 and (label == -1 or label == c)
 
 
 @njit(cache=True, nogil=True)
 def _gather(log_prior, tag_row, labels, n_required):
-    """log p_i(c) of each required class, then log s_i of all optional ones together; each row less its largest."""
+    """Compute log p_i(c) of each required class, then log s_i of all optional ones; each row less its largest."""
     log_weights = np.full((len(log_prior), n_required + 1), -np.inf)
     shift = np.zeros(len(log_prior))
     for i in range(len(log_prior)):
@@ -87,7 +90,7 @@ def _write_row(log_row, tag_row, label, shift, log_optional, share, out):
 
 @njit(cache=True, nogil=True)
 def _start(n_required, leak):
-    """a_0: each required tag is explained from the start with probability `leak`."""
+    """Fill a_0: each required tag is explained from the start with probability `leak`."""
     a = np.ones(1 << n_required)
     for r in range(n_required):
         for low in range(1 << r):
@@ -98,7 +101,7 @@ def _start(n_required, leak):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _step(weights, stay, a, out):
-    """One forward step (eq. 15), rescaled; `stay` gets the weight that leaves each subset as it is.
+    """Take one forward step (eq. 15), rescaled; `stay` gets the weight that leaves each subset as it is.
 
     Returns the logarithm of what the row was divided by, minus infinity for an impossible segment.
     """
@@ -119,7 +122,7 @@ def _step(weights, stay, a, out):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _step_back(weights, stay, b, out):
-    """One backward step, rescaled; `stay` is as the forward step of the same segment left it."""
+    """Take one backward step, rescaled; `stay` is as the forward step of the same segment left it."""
     for mask in range(len(b)):
         out[mask] = stay[mask] * b[mask]
     for r in range(len(weights) - 1):
@@ -145,7 +148,7 @@ def _rescale(row):
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _meet(weights, a, b, share):
-    """Posterior shares of one segment (eq. 19): forward row before it, backward row after it. Returns their sum."""
+    """Fill a segment's shares (eq. 19) from the forward row before it and the backward row after it; return the sum."""
     n_required, total = len(weights) - 1, 0.0
     for mask in range(len(a)):
         total += a[mask] * b[mask]
@@ -194,7 +197,7 @@ def _forward_backward(weights, leak, share):
 
 @njit(cache=True, nogil=True)
 def _fill_block(weights, start, rows, stay):
-    """Forward rows of consecutive segments; returns the logarithm of what they were divided by in all."""
+    """Fill forward rows of consecutive segments; return the logarithm of what they were divided by in all."""
     rows[0] = start
     scale = 0.0
     for i in range(len(weights)):
@@ -204,7 +207,7 @@ def _fill_block(weights, start, rows, stay):
 
 @njit(cache=True, nogil=True)
 def _forward_backward_in_logs(log_weights, leak, share):
-    """The same pass with every number kept as its logarithm."""
+    """Do the same pass with every number kept as its logarithm."""
     n, n_required = len(log_weights), log_weights.shape[1] - 1
     size = 1 << n_required
     a = np.empty((n + 1, size))

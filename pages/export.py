@@ -6,7 +6,7 @@ from miml_core.project import Project
 from pages.widgets.app.session import the_project
 from pages.widgets.choice import choose_one
 from pages.widgets.errors import show_errors
-from pages.widgets.export_form import (
+from pages.widgets.exchange.export_form import (
     FOLDER,
     choose_export,
     export_button,
@@ -14,8 +14,8 @@ from pages.widgets.export_form import (
     export_preview,
     exports_list,
 )
+from pages.widgets.exchange.pack_form import choose_packing, pack_button
 from pages.widgets.guidance import empty_state, hint
-from pages.widgets.pack_form import choose_packing, pack_button
 
 WHAT = {"labels": "Labels", "project": "The whole project"}
 

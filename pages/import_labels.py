@@ -6,11 +6,12 @@ from miml_core.project import Project
 from pages.widgets.app.session import the_project
 from pages.widgets.choice import choose_one
 from pages.widgets.errors import show_errors
+from pages.widgets.exchange.import_form import choose_columns, choose_labels, choose_options, import_button
+from pages.widgets.exchange.import_preview import class_table, file_table, preview, problem_tables, summary
+from pages.widgets.exchange.merge_form import choose_copy, merge_button
+from pages.widgets.exchange.merge_preview import agreement_tables, conflict_list, merge_summary, merges_list
 from pages.widgets.guidance import empty_state, hint
-from pages.widgets.import_form import choose_columns, choose_labels, choose_options, import_button, undo_button
-from pages.widgets.import_preview import class_table, file_table, preview, problem_tables, summary
-from pages.widgets.merge_form import choose_copy, merge_button
-from pages.widgets.merge_preview import agreement_tables, conflict_list, merge_summary, merges_list
+from pages.widgets.undo_offer import offer_undo_of_latest
 
 SOURCES = {"labels": "Labels of other programs", "copy": "Another annotator’s copy"}
 
@@ -23,10 +24,10 @@ def import_labels(project: Project) -> None:
         options = choose_options(project)
     if table is None:
         with shown:
-            undo_button(project)
+            offer_undo_of_latest(project, "import_labels", "Undo this import", key="import.undo")
             empty_state(
                 "No labels chosen yet",
-                "Drop selection tables, result files, JSON or XML of other programs, or a zip archive of many.",
+                "Drop selection tables, result files, JSON or XML from other programs, or a zip archive of many.",
                 icon="upload_file",
             )
         return
@@ -74,7 +75,11 @@ def merge_copy(project: Project) -> None:
 project = the_project()
 
 with show_errors():
-    hint(project, "import", "Labels of Raven, BirdNET, whombat, Label Studio and others find their recordings by name.")
+    hint(
+        project,
+        "import",
+        "Labels from Raven, BirdNET, whombat, Label Studio and other programs are matched to recordings by file name.",
+    )
     if choose_one("Import", SOURCES, key="import.source") == "copy":
         merge_copy(project)
     else:

@@ -15,7 +15,7 @@ from pages.widgets.insights.plots import choose_picture_format, choose_plot, cho
 from pages.widgets.insights.report import report_button
 from pages.widgets.insights.source import choose_source
 from pages.widgets.insights.sun import choose_sun, sun_text
-from pages.widgets.text import count, plain
+from pages.widgets.text import count, plain, thousands
 
 
 @st.fragment
@@ -61,8 +61,9 @@ def insights(project: Project) -> None:
     sentences = [clock_text(source), sun_text(sun), *map(plain, source.notes)]
     if source.n_files_without_time:
         sentences.append(
-            f"{count(source.n_files_without_time, kind)} of {source.n_files} without a time: counted for classes, "
-            "sites and probabilities, but not by date and hour."
+            f"{thousands(source.n_files_without_time)} of {count(source.n_files, kind)} "
+            f"{'has' if source.n_files_without_time == 1 else 'have'} no time: counted by class, site and probability, "
+            "but not by date and hour."
         )
     st.caption(" ".join(one for one in sentences if one))
 

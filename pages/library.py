@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from miml_core.project import Bag
 from pages.widgets.app.dialogs import dialog_button
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
@@ -9,8 +10,10 @@ from pages.widgets.guidance import empty_state, hint
 from pages.widgets.library.add_media import NOUNS
 from pages.widgets.library.bag_actions import bag_actions
 from pages.widgets.library.bag_list import bag_filters, bag_table, paging, progress_row
-from pages.widgets.library.missing_files import look_at_files, missing_files
-from pages.widgets.table_selection import selected_ids
+from pages.widgets.library.missing_files import check_files_of_page, missing_files
+from pages.widgets.table_selection import keep_selection, selected_ids
+
+_TABLE = "library.table"
 
 project = the_project()
 noun, nouns = NOUNS[project.kind]
@@ -21,6 +24,8 @@ noun, nouns = NOUNS[project.kind]
 def library_bags() -> None:
     """Draw filters and the table of bags, kept up to date; each part has its own place, so that none moves another."""
     notices, filters, actions, table = st.container(), st.container(), st.container(), st.container()
+    listed: list[Bag] = []
+    chosen: list[Bag] = []
     if project.progress().n_bags == 0:
         with table:
             empty_state(
@@ -32,14 +37,17 @@ def library_bags() -> None:
     else:
         with filters:
             page = paging(project, bag_filters(project))
-        look_at_files(project, page)
+        check_files_of_page(project, page)
+        listed = page.bags
         with table:
-            if page.bags:
-                chosen = bag_table(project, page, key="library.table")
-                with actions:
-                    bag_actions(project, chosen, lambda: selected_ids("library.table"))
+            if listed:
+                chosen = bag_table(project, page, key=_TABLE)
             else:
                 empty_state("No bag matches this search", "Change the search or the filter above.", icon="search_off")
+    if not listed:
+        keep_selection(_TABLE, [])  # a table that is drawn later begins without a selection
+    with actions:  # always: a note or a removal that is open stays, also when its bag leaves the list
+        bag_actions(project, chosen, lambda: selected_ids(_TABLE), listed=[bag.id for bag in listed])
     with notices:
         missing_files(project)
 
@@ -53,7 +61,7 @@ with show_errors():
     hint(
         project,
         "library",
-        f"Every {'recording' if project.kind == 'sound' else 'picture'} here is a bag: one set of tags says what "
+        f"Every {'recording' if project.kind == 'sound' else 'picture'} here is a bag: its tags list what "
         f"{'can be heard' if project.kind == 'sound' else 'can be seen'} in it, not where. "
         "Select a row to open it on another page.",
     )

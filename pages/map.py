@@ -7,7 +7,7 @@ from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
 from pages.widgets.map.chart import choose_colours, choose_tool, map_chart
-from pages.widgets.map.making import arrange_button, map_in_the_making, map_status
+from pages.widgets.map.making import compute_button, map_progress, map_status
 from pages.widgets.map.selection import map_selection
 from pages.widgets.map.unnamed import unnamed_clusters
 
@@ -39,7 +39,7 @@ with show_errors():
     if progress.n_segments == 0:
         empty_state(
             "There is nothing to map yet",
-            "Find segments first: each becomes a point, and those that are alike lie together.",
+            "Detect segments first: each becomes a point, and similar segments are close together.",
             icon="bubble_chart",
             page="segment.py",
             link="Segment",
@@ -47,17 +47,17 @@ with show_errors():
     elif project.similarity.map() is None:
         empty_state(
             "There is no map yet",
-            "Every segment becomes a point, and segments that are alike lie together. Select a part of the map to see "
-            "it on the wall. Arranging 10 000 segments takes about a minute; you can go on working meanwhile.",
+            "Every segment becomes a point, and similar segments are close together. Select a part of the map to see "
+            "it on the wall. The map of 10 000 segments takes about a minute; you can go on working meanwhile.",
             icon="bubble_chart",
         )
-        arrange_button(project, "Arrange the map", primary=True)
-        map_in_the_making(project)
+        compute_button(project, "Compute the map", primary=True)
+        map_progress(project)
     else:
         hint(
             project,
             "map",
-            "Segments that are alike lie together. Click one to see and open it, or draw around some to see them "
-            "on the wall. Red lines are around what the tags do not explain.",
+            "Similar segments are close together. Click one to see and open it, or draw around some to see them on the "
+            "wall. Red outlines mark clusters that the tags do not explain.",
         )
         segment_map(project)

@@ -8,7 +8,7 @@ from pages.widgets.app.session import the_project
 from pages.widgets.canvas import canvas
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
-from pages.widgets.review_queue import choose_order
+from pages.widgets.queues import choose_order
 
 
 @st.fragment

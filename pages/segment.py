@@ -1,4 +1,4 @@
-"""Segment: change the settings, see at once what they would find, apply them; or draw by hand."""
+"""Segment: change the settings, see at once what they would detect, apply them; or draw by hand."""
 
 import streamlit as st
 
@@ -8,15 +8,20 @@ from pages.widgets.canvas import canvas
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
 from pages.widgets.segmentation.apply_settings import apply_settings, learn_segmenter
-from pages.widgets.segmentation.preview import part_tried, preview
+from pages.widgets.segmentation.preview import preview, previewed_part_text
 from pages.widgets.segmentation.segment_settings import segment_settings
 from pages.widgets.text import count
+
+_EXPLAINED = {
+    "sound": "Everything that stands out from the background is detected. Change **Sensitivity**",
+    "picture": "Every picture is divided into regions. Change **Segments per picture**",
+}
 
 
 @st.fragment
 @show_errors()
 def segment_editor(project: Project) -> None:
-    """Show the settings, the stored segments and those the settings would find; a change runs only this."""
+    """Show the settings, the stored segments and those the settings would detect; a change runs only this."""
     settings = segment_settings(project)
     buttons = st.container(horizontal=True, vertical_alignment="center")
     stored, tried = st.columns(2, gap="small")
@@ -37,10 +42,10 @@ def segment_editor(project: Project) -> None:
         apply_settings(project, bag_id, settings)
         learn_segmenter(project)
     with tried, show_errors():
-        with st.spinner("Finding segments with these settings …"):
+        with st.spinner("Detecting segments with these settings …"):
             bag = project.bags.get(bag_id)
             name, found = preview(project, bag, settings)
-        st.markdown(f"**With these settings** · {count(found, 'segment')}{part_tried(project, bag)}")
+        st.markdown(f"**With these settings** · {count(found, 'segment')}{previewed_part_text(project, bag)}")
         canvas(project, bag_id, mode="preview", preview=name, height=260, around=455, key="segment.preview")
 
 
@@ -58,8 +63,7 @@ with show_errors():
         hint(
             project,
             "segment",
-            "Segments are detected automatically: whatever stands out of the background. Change "
-            f"**{'Sensitivity' if project.kind == 'sound' else 'Segments a picture'}** and watch the right side; false "
-            "detections do little harm, missing ones cannot be labelled.",
+            f"{_EXPLAINED[project.kind]} and compare the preview on the right. "
+            "Too many segments do little harm, but a missing one cannot be labelled.",
         )
         segment_editor(project)

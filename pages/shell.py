@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.widgets.app.frame import frame
+from pages.widgets.frame import frame
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 

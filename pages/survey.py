@@ -36,8 +36,8 @@ with show_errors():
         hint(
             project,
             "survey",
-            "The model of the current run labels every file below the folders you choose. The results are tables on "
-            "disk, the recordings stay as they are; then check a random sample to know how far to trust them.",
+            "The model of the current run labels every file below the folders you choose. The results are written "
+            "as tables; the files themselves are not changed. Then check a random sample to measure the precision.",
         )
         form, archive = st.columns([2, 3], gap="large")
         with form, show_errors():

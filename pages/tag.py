@@ -7,7 +7,7 @@ from pages.widgets.app.session import the_project
 from pages.widgets.canvas import canvas
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
-from pages.widgets.tag_queue import choose_bags
+from pages.widgets.queues import choose_bags
 
 
 @st.fragment

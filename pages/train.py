@@ -15,8 +15,8 @@ with show_errors():
     hint(
         project,
         "train",
-        "The model gets the tags of each bag and finds out by itself which segment carries which. "
-        "Your corrections count more than anything.",
+        "The model infers from the tags of each bag which segment carries which tag. "
+        "Segments that you corrected have the greatest weight.",
     )
     form, result = st.columns([2, 3], gap="large")
     with form, show_errors():

@@ -20,8 +20,9 @@ with show_errors():
     project = the_project()
     if project.runs.current() is None:
         empty_state(
-            "There is nothing to see side by side yet",
-            "Tag some bags and train a model: all segments it takes for the same class are checked here at a glance.",
+            "There are no predictions to show yet",
+            "Tag some bags and train a model: segments predicted as the same class are then shown side by side, so "
+            "that you can check many at once.",
             icon="grid_view",
             page="train.py",
             link="Train a model",

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 200.0
+"""Seconds that a test waits for a condition: a busy machine is no failure, and what works is there at once."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -1,11 +1,14 @@
 """Files appear complete or not at all."""
 
+import errno
+import os
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from miml_core.atomic_files import atomic_writer, write_file, write_files
+from miml_core.atomic_files import NotWritten, atomic_writer, write_file, write_files
 from miml_core.errors import BagtagError
 
 
@@ -50,3 +53,42 @@ def test_content_in_pieces_that_fails_half_way_leaves_nothing(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
     (written,) = write_files([(tmp_path / "second", pieces(fail=False))])
     assert written.read_bytes() == b"one two"
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("nowhere/m.bagtag", "Create its folder"),
+        ("file/m.bagtag", "Create its folder"),
+        ("folder", "Choose another name"),
+    ],
+)
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path, name: str, advice: str) -> None:
+    (tmp_path / "folder").mkdir()
+    write_file(tmp_path / "file", b"")
+    with pytest.raises(NotWritten) as raised, atomic_writer(tmp_path / name) as file:
+        file.write(b"content")
+    said = str(raised.value)
+    assert said.startswith(f"{str(tmp_path / name)!r} could not be written: ") and advice in said
+    assert ".writing-" not in said and isinstance(raised.value, OSError), "callers may do without the file"
+    assert str(pickle.loads(pickle.dumps(raised.value))) == said, "workers of a cluster send it"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_full_disk_is_an_error_of_the_file_and_other_files_keep_their_own_errors(tmp_path: Path) -> None:
+    full = r"m\.bagtag' could not be written: No space left.*Free some space"
+    with pytest.raises(NotWritten, match=full), atomic_writer(tmp_path / "m.bagtag"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(FileNotFoundError, match=r"other\.wav"), atomic_writer(tmp_path / "m.bagtag"):
+        (tmp_path / "other.wav").read_bytes()
+    with pytest.raises(OSError, match="Input/output") as raised, atomic_writer(tmp_path / "m.bagtag"):
+        raise OSError(errno.EIO, "Input/output error")  # perhaps of a file that is read
+    assert not isinstance(raised.value, NotWritten) and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotWritten, match="device or a pipe"), atomic_writer(tmp_path / "pipe") as file:
+        file.write(b"x")
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"] and not (tmp_path / "pipe").is_file()

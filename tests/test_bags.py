@@ -71,8 +71,33 @@ def test_a_split_is_by_bag_and_the_same_for_the_same_seed():
         ({"labels": [1, -1, -1, -1, -1, -1]}, r"segment 0 of bag 0 is labelled 'robin'|Segment 0 of bag 0 is labelled"),
         ({"labels": [0, 1]}, r"one label per segment"),
         ({"classes": ["wren", "wren"]}, r"same name"),
+        ({"classes": [], "tags": np.zeros((3, 0)), "labels": None}, r"at least one class; add a class"),
+        ({"classes": ["wren", ""]}, r"Class 1 has no name; give every class a name"),
+        ({"classes": [" ", "wren"]}, r"Class 0 has no name"),
+        (
+            {"X": np.where(np.arange(12).reshape(6, 2) == 3, -1e301, 1.0)},
+            r"Feature 1 of segment 0 of bag 1 is -1e\+301",
+        ),
         ({"X": np.zeros(6)}, r"table of segments"),
         ({"offsets": [0]}, r"at least one bag"),
+        ({"tags": [[257, -1], [0, 1], [-1, -1]]}, r"Tags must be \+1, -1 or 0, but row 0 has 257"),
+        ({"tags": np.array([[1, 0], [0, 255], [0, 0]], dtype=np.uint8)}, r"row 1 has 255"),
+        ({"tags": [[1, -1], [0, -128], [-1, -1]]}, r"bag 1 is neither"),
+        ({"tags": [[1, -1], [0, 0.5], [-1, -1]]}, r"row 1 has 0\.5"),
+        ({"tags": [[1, -1], [0, 1], [np.nan, -1]]}, r"row 2 has nan"),
+        ({"tags": [["wren"], ["robin"], [""]]}, r"Tags must be numbers"),
+        ({"tags": [[1, -1], [0], [-1, -1]]}, r"Tags must be numbers, in rows of equal length"),
+        ({"tags": None}, r"Tags must be"),
+        ({"labels": [0.7, -1, -1, -1, -1, -1]}, r"Labels must be whole numbers, but row 0 has 0\.7"),
+        ({"labels": [0, 10**30, -1, -1, -1, -1]}, r"row 1 has 1e\+30"),
+        ({"labels": [0, 10**400, -1, -1, -1, -1]}, r"Labels must be numbers"),
+        ({"labels": list("abcdef")}, r"Labels must be numbers"),
+        ({"offsets": [0, 1.5, 3, 6]}, r"Offsets must be whole numbers, but row 1 has 1\.5"),
+        ({"offsets": [0, 1, np.inf, 6]}, r"row 2 has inf"),
+        ({"X": np.ones((6, 2)) + 1j}, r"Features must be numbers"),
+        ({"X": [["a", "b"]] * 6}, r"Features must be numbers"),
+        ({"X": [[1.0]] * 5 + [[1.0, 2.0]]}, r"rows of equal length"),
+        ({"X": None}, r"table of segments"),
     ],
 )
 def test_bad_input_is_refused_by_name(changes, expected):
@@ -109,6 +134,40 @@ def test_files_that_are_something_else_are_refused(tmp_path):
     (tmp_path / "b.arff").write_text("@relation x\n@attribute a numeric\n@data\n1\n")
     with pytest.raises(BagtagError, match="relational"):
         BagSet.from_arff(tmp_path / "b.arff")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"X": np.array(3.0)}, "X must have 2 dimensions"),
+        ({"X": np.array([["a"]] * 3)}, "X must be numbers"),
+        ({"bag_id": np.array(["a", "a", "b"])}, "bag_id must be numbers"),
+        ({"bag_id": [0, 0.5, 1]}, "bag_id must be whole numbers"),
+        ({"bag_id": [[0, 0, 1]]}, "bag_id must have 1 dimension"),
+        ({"bag_id": [0, 1]}, "3 segments but 2 bag ids"),
+        ({"bag_id": [0, 1, 2]}, "sorted and between 0 and 1"),
+        ({"bag_label_matrix": [1, 0]}, "bag_label_matrix must have 2 dimensions"),
+        ({"bag_label_matrix": np.array([["1", "0"]] * 2)}, "bag_label_matrix must be numbers"),
+        ({"class_names": np.array("ab")}, "class_names must have 1 dimension"),
+        ({"class_names": ["wren"]}, "1 class names but tags of 2"),
+    ],
+)
+def test_arrays_of_a_file_that_are_something_else_are_refused_with_the_file(tmp_path, changes, expected):
+    arrays = {
+        "X": np.ones((3, 2)),
+        "bag_id": [0, 0, 1],
+        "bag_label_matrix": [[1, 0], [0, 1]],
+        "class_names": ["a", "b"],
+    }
+    np.savez(tmp_path / "a.npz", **{**arrays, **changes})
+    with pytest.raises(BagtagError, match=rf"a\.npz: .*{expected}"):
+        BagSet.from_npz(tmp_path / "a.npz")
+
+
+def test_a_single_array_is_no_bag_file(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones(3))
+    with pytest.raises(BagtagError, match=r"a\.npy is not a bag file"):
+        BagSet.from_npz(tmp_path / "a.npy")
 
 
 ARFF = """@relation birds

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+from tests.conftest import PATIENCE
+
 BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -11,7 +13,7 @@ def python(code: str, **env: str) -> str:
     """What a fresh interpreter prints, in which nobody has asked for BLAS threads."""
     plain = {name: value for name, value in os.environ.items() if name not in BLAS}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**plain, **env}, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**plain, **env}, timeout=PATIENCE
     )
     return done.stdout.strip()
 

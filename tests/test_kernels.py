@@ -23,6 +23,12 @@ def test_every_module_with_kernels_is_listed():
     assert used == {module.rpartition(".")[2] for module in kernels.MODULES}
 
 
+def test_nothing_is_left_to_be_compiled_when_sounds_pictures_and_models_are_used():
+    done = subprocess.run([sys.executable, "-m", "tests.warmed_kernels"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+
+
 def test_they_are_ready_after_all_were_compiled_and_not_before(state, monkeypatch):
     monkeypatch.setattr(kernels, "MODULES", ("miml_core.posterior",))
     assert not kernels.are_ready()

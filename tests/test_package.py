@@ -20,7 +20,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.browser.conftest import Server
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 from tests.demo.figures import check_figures
 
 pytestmark = pytest.mark.slow
@@ -149,7 +149,11 @@ def test_the_command_makes_the_demo_anywhere(installed, tmp_path):
     check_figures(made, "picture", 400)
 
 
-def test_the_app_opens_from_anywhere(installed, tmp_path):
+def test_the_app_opens_from_anywhere_and_imports_nothing_from_there(installed, tmp_path):
+    (tmp_path / "pages").mkdir()
+    for name in ("queue.py", "streamlit.py", "miml_core.py", "pages/__init__.py"):
+        (tmp_path / name).write_text("from pathlib import Path; Path(__file__).with_suffix('.imported').touch()")
+
     class Installed(Server):
         """The app as the console script starts it."""
 
@@ -161,10 +165,11 @@ def test_the_app_opens_from_anywhere(installed, tmp_path):
     server.cwd = tmp_path
     try:
         server.start()
-        with urllib.request.urlopen(server.url, timeout=60) as page:
+        with urllib.request.urlopen(server.url, timeout=PATIENCE) as page:
             assert b"<title>" in page.read()
     finally:
         server.kill()
+    assert list(tmp_path.rglob("*.imported")) == []
 
 
 def test_the_first_page_has_all_it_needs(installed, tmp_path):

@@ -35,7 +35,7 @@ def _choices(label, tags, n_columns):
         return [c for c in range(n_columns) if c == len(tags) or tags[c] >= 0]
     if label == BACKGROUND:
         return [len(tags)] if n_columns > len(tags) else [None]
-    return [label]
+    return [label] if tags[label] >= 0 else []
 
 
 def forward_algorithm(prior, required):
@@ -87,11 +87,11 @@ def fast_algorithm(prior, required):
 
 @st.composite
 def bags(draw):
-    n_segments, n_classes = draw(st.integers(1, 7)), draw(st.integers(1, 5))
+    n_segments, n_classes = draw(st.integers(0, 7)), draw(st.integers(1, 5))
     background, leak = draw(st.booleans()), draw(st.sampled_from([0.0, 0.001, 0.3]))
     tags = np.array(draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n_classes, max_size=n_classes)))
-    possible = [UNKNOWN, UNKNOWN, BACKGROUND, *(c for c in range(n_classes) if tags[c] >= 0)]
-    labels = np.array([draw(st.sampled_from(possible)) for _ in range(n_segments)])
+    possible = [UNKNOWN, UNKNOWN, BACKGROUND, *(c for c in range(n_classes) if tags[c] >= 0 or draw(st.booleans()))]
+    labels = np.array([draw(st.sampled_from(possible)) for _ in range(n_segments)], dtype=int)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scores = draw(st.sampled_from([0.5, 3.0, 30.0])) * rng.standard_normal((n_segments, n_classes + background))
     return log_softmax(scores), tags, labels, leak
@@ -101,10 +101,7 @@ def bags(draw):
 @given(bags())
 def test_equals_enumeration(bag):
     log_prior, tags, labels, leak = bag
-    if (tags < 0).all() and log_prior.shape[1] == len(tags) and (labels == UNKNOWN).any():
-        expected, total = None, 0.0
-    else:
-        expected, total = enumerate_labellings(log_prior, tags, labels, leak)
+    expected, total = enumerate_labellings(log_prior, tags, labels, leak)
     if total == 0.0:
         with pytest.raises(BagtagError, match=r"[Bb]ag 0"):
             bag_posterior(log_prior, [0, len(log_prior)], tags[None], labels, leak=leak)
@@ -203,7 +200,7 @@ def test_training_is_exact_while_that_is_affordable_and_never_hangs():
     exact = bag_posterior(log_prior, few.offsets, few.tags)
     assert training_posterior(log_prior, few, leak=0.0).probabilities == pytest.approx(exact.probabilities)
     many = few.replace(tags=np.ones((1, 18), np.int8))
-    with pytest.warns(UserWarning, match="their posterior is approximate"):
+    with pytest.warns(UserWarning, match="1 bag has .*its posterior is approximate"):
         rough = training_posterior(log_prior, many, leak=0.0)
     assert rough.probabilities.sum(axis=1) == pytest.approx(1)
 
@@ -218,8 +215,110 @@ def test_what_cannot_be_is_refused_by_bag():
         bag_posterior(prior, [0, 3], [[1, 1]], leak=1.5)
 
 
+def test_a_label_of_a_class_that_the_bag_does_not_have_is_refused():
+    prior = np.log(np.full((3, 2), 0.5))
+    with pytest.raises(BagtagError, match="Segment 1 of bag 1 is labelled as class 0, but that bag"):
+        bag_posterior(prior, [0, 1, 3], [[1, -1], [-1, 1]], [0, UNKNOWN, 0], leak=0.1)
+
+
+def test_a_bag_without_segments_has_its_tags_by_the_leak_alone():
+    rng = np.random.default_rng(5)
+    log_prior = log_softmax(rng.standard_normal((4, 3)))
+    offsets, tags = [0, 0, 2, 2, 4, 4], [[1, 1, -1], [1, 0, 1], [-1, -1, -1], [0, 1, 0], [0, 1, 0]]
+    found = bag_posterior(log_prior, offsets, tags, leak=0.2)
+    np.testing.assert_allclose(np.exp(found.log_likelihood[[0, 2, 4]]), [0.04, 1.0, 0.2])
+    filled = bag_posterior(log_prior, [0, 2, 4], [tags[1], tags[3]], leak=0.2)
+    np.testing.assert_array_equal(found.probabilities, filled.probabilities)
+    np.testing.assert_array_equal(found.log_likelihood[[1, 3]], filled.log_likelihood)
+    with pytest.raises(BagtagError, match="Bag 0 has 2 tags but only 0 segments"):
+        bag_posterior(log_prior, offsets, tags)
+    assert bag_posterior(np.zeros((0, 3)), [0, 0], [[0, -1, 0]]).log_likelihood.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("tags", [[1, 1, 0], [1, -1, 0], [0, 0, 0]])
+def test_probabilities_that_are_no_numbers_are_refused(bad, tags):
+    log_prior = np.log(np.full((4, 3), 1 / 3))
+    log_prior[2, 1] = bad
+    with pytest.raises(BagtagError, match="probabilities of bag 1 are not numbers"):
+        bag_posterior(log_prior, [0, 2, 4], [[0, 0, 0], tags])
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"tags": [[257, 1]]}, "row 0 has 257"),
+        ({"tags": np.array([[255, 1]], dtype=np.uint8)}, "row 0 has 255"),
+        ({"tags": [[-128, 1]]}, "Tags must be"),
+        ({"tags": [[0.5, 1]]}, "row 0 has 0.5"),
+        ({"tags": [1, 1]}, "do not fit"),
+        ({"labels": [0.7, -1]}, "row 0 has 0.7"),
+        ({"labels": [-3, -1]}, "labels one of 2 classes"),
+        ({"labels": [2, -1]}, "labels one of 2 classes"),
+        ({"labels": ["a", "b"]}, "Labels must be numbers"),
+        ({"offsets": [0, 1.5]}, "row 1 has 1.5"),
+        ({"log_prior": [0.5, 0.5]}, "do not fit"),
+        ({"log_prior": [[0.5, 0.5], [0.5]]}, "rows of equal length"),
+    ],
+)
+def test_arrays_that_a_cast_would_change_are_refused(changes, expected):
+    values = {"log_prior": np.log(np.full((2, 2), 0.5)), "offsets": [0, 2], "tags": [[1, 1]], "labels": [-1, -1]}
+    with pytest.raises(BagtagError, match=expected):
+        bag_posterior(**{**values, **changes}, leak=0.1)
+
+
 def test_tag_probabilities_are_one_minus_the_chance_of_none():
     prior = np.array([[0.5, 0.5, 0.0], [0.9, 0.0, 0.1], [0.0, 1.0, 0.0]])
     found = tag_probabilities(prior, [0, 2, 3], 2)
     np.testing.assert_allclose(found, [[0.95, 0.5], [0.0, 1.0]], atol=1e-12)
     np.testing.assert_allclose(tag_probabilities(prior, [0, 2, 3], 2, leak=0.5)[1, 0], 0.5)
+
+
+def test_a_bag_without_segments_has_tag_probabilities_by_the_leak_alone():
+    prior = np.array([[0.5, 0.5, 0.0], [0.9, 0.0, 0.1], [0.0, 1.0, 0.0]])
+    filled = tag_probabilities(prior, [0, 2, 3], 2, leak=0.1)
+    found = tag_probabilities(prior, [0, 0, 2, 2, 3, 3], 2, leak=0.1)
+    np.testing.assert_array_equal(found[[1, 3]], filled)
+    np.testing.assert_allclose(found[[0, 2, 4]], 0.1)
+    np.testing.assert_allclose(tag_probabilities(np.zeros((0, 3)), [0, 0], 2), 0.0)
+
+
+def test_a_tag_that_is_impossible_has_probability_zero_without_a_sign():
+    assert not np.signbit(tag_probabilities([[0.0, 1.0]], [0, 1, 1], 2, leak=0)).any()
+
+
+@pytest.mark.parametrize(
+    "changes, expected",
+    [
+        ({"n_classes": 3}, "shape \\(2, 2\\) do not fit 3 classes"),
+        ({"n_classes": 0}, "number of classes must be a whole number of at least 1, not 0"),
+        ({"n_classes": "a"}, "number of classes must be a whole number of at least 1, not 'a'"),
+        ({"n_classes": 1.5}, "number of classes must be a whole number"),
+        ({"prior": [0.5, 0.5]}, "shape \\(2,\\) do not fit"),
+        ({"prior": [["a", "b"]]}, "Probabilities must be numbers"),
+        ({"prior": [[0.5, 0.5], [np.nan, 0.0]], "offsets": [0, 1, 2]}, "probabilities of bag 1 are not all between"),
+        ({"prior": [[2.0, 0.0], [0.0, 1.0]]}, "probabilities of bag 0 are not all between 0 and 1"),
+        ({"prior": [[-0.5, 0.0], [0.0, 1.0]]}, "probabilities of bag 0 are not all between 0 and 1"),
+        ({"offsets": [0, 5]}, "do not fit 2 classes and bags that begin and end at \\[0, 5\\]"),
+        ({"offsets": [0, 1]}, "begin and end at \\[0, 1\\]"),
+        ({"offsets": [0, 2, 1, 2]}, "begin and end at"),
+        ({"offsets": []}, "begin and end at"),
+        ({"offsets": [0, 0.5]}, "Offsets must be whole numbers"),
+    ],
+)
+def test_tag_probabilities_refuse_what_does_not_fit(changes, expected):
+    with pytest.raises(BagtagError, match=expected):
+        tag_probabilities(**{"prior": [[0.5, 0.5], [0.2, 0.8]], "offsets": [0, 2], "n_classes": 2} | changes)
+
+
+@pytest.mark.parametrize("leak", ["a", None, [0.1], 1, -0.1, np.nan])
+def test_a_leak_that_is_no_probability_is_refused(leak):
+    with pytest.raises(BagtagError, match="The leak must be a number of at least 0 and below 1, not"):
+        bag_posterior(np.log([[0.5, 0.5]]), [0, 1], [[1, -1]], leak=leak)
+    with pytest.raises(BagtagError, match="The leak must be a number of at least 0 and below 1, not"):
+        tag_probabilities([[0.5, 0.5]], [0, 1], 2, leak)
+
+
+def test_a_leak_may_be_any_number():
+    wanted = tag_probabilities([[0.5, 0.5]], [0, 1], 2, 0.25)
+    np.testing.assert_array_equal(tag_probabilities([[0.5, 0.5]], [0, 1], 2, np.float32(0.25)), wanted)

@@ -26,7 +26,7 @@ const apis = new Map();
 export function apiFor(data) {
   if (!apis.has(data.project)) apis.set(data.project, new Api(data));
   const api = apis.get(data.project);
-  api.enter(data);
+  api.connect(data);
   return api;
 }
 
@@ -41,11 +41,11 @@ export class Api extends EventTarget {
 
   constructor(data) {
     super();
-    this.enter(data);
+    this.connect(data);
   }
 
   /** Take the token of the latest page run; a restarted server has a new one. */
-  enter({ base, project, token, listen }) {
+  connect({ base, project, token, listen }) {
     this.root = new URL(`${base}/bagtag/${project}/`, location.origin);
     this.token = token;
     this.listenToken = listen;
@@ -81,7 +81,7 @@ export class Api extends EventTarget {
     return this.#suggestions.get(id);
   }
 
-  /** The suggested tags of a sound as they are now; BirdNET may have to listen to it first. */
+  /** The suggested tags of a sound as they are now; BirdNET may have to analyse it first. */
   suggestions(id) {
     return this.#once(`suggestions/${id}`, async () => {
       const found = await this.#json(`bag/${id}/suggestions`);
@@ -207,7 +207,7 @@ export class Api extends EventTarget {
     return this.#json("edits", { method: "POST", keepalive: body.length < KEEPALIVE_BYTES, headers, body });
   }
 
-  /** Share one request between all that ask for the same while it is on its way. */
+  /** Share one request between all that ask for the same while it is being fetched. */
   #once(name, ask) {
     if (!this.#pending.has(name)) {
       this.#pending.set(name, ask().finally(() => this.#pending.delete(name)));

@@ -7,7 +7,7 @@
 const LONGEST_PIECE = 30; // seconds of recording in one clip; longer stretches are played piece after piece
 
 export const SPEEDS = [
-  { factor: 1, name: "1×", description: "as it was" },
+  { factor: 1, name: "1×", description: "original speed" },
   { factor: 0.5, name: "½×", description: "half speed" },
   { factor: 0.25, name: "¼×", description: "quarter speed" },
   { factor: 0.1, name: "TE 10", description: "time expansion 10: ten times slower and lower" },

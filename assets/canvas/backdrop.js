@@ -43,7 +43,7 @@ export class Backdrop {
 
   /** A tile in the colours of the project and the contrast of this browser; undefined while it is not here. */
   picture(level, tile) {
-    return this.known(level, tile)?.in(this.#colours);
+    return this.known(level, tile)?.colouredWith(this.#colours);
   }
 
   paint(ctx) {

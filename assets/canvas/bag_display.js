@@ -94,7 +94,7 @@ export class BagDisplay {
 
   async #preload() {
     const { api, bag, disposables, queue } = this.editor;
-    for (const item of queue.soon()) {
+    for (const item of queue.upcoming()) {
       if (disposables.over || item[0] === bag?.id) continue;
       await api.preload(item, (one) => this.#firstTiles(one, item[1])).catch(() => {});
     }

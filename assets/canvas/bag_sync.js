@@ -4,15 +4,15 @@
  * New predictions and the edits of other tabs are looked for every two seconds while the page is visible; they replace
  * the bag and move nothing. Of two responses the later revision wins.
  *
- * Of a long bag with many segments (`bag.range` is not null) only those around the view are here: `cover` fetches others
- * when the view moves, `bring` those around a segment. Selected segments stay wherever the view goes.
+ * Of a long bag with many segments (`bag.range` is not null) only those around the view are here: `loadRange` fetches
+ * others when the view moves, `loadSegment` those around a segment. Selected segments stay wherever the view goes.
  */
 import { needsFetch, withEdits } from "./edits.js";
 
 const POLL_EVERY = 2000;
 const POLL_AFTER_EDIT = 900;
 const FETCH_AGAIN = 60;
-const COVER_AGAIN = 1000; // milliseconds after a range could not be fetched
+const RANGE_AGAIN = 1000; // milliseconds after a range could not be fetched
 const MARGIN = { needed: 0.25, fetched: 0.75 }; // of the view's width, to either side
 const MOST_ALSO = 100;
 
@@ -25,9 +25,9 @@ export class BagSync {
   #again = null;
   #asked = {}; // which segments of a long bag: { from, to } or { segment, span }
   #inView = null; // the range in view, in real units
-  #covering = false;
-  #coverAfter = 0;
-  #coverLater = null;
+  #loadingRange = false;
+  #rangeAfter = 0;
+  #rangeLater = null;
 
   constructor(disposables, api, outbox, { onBag, onProblem, onResult, onRevision, onNews, selected }) {
     Object.assign(this, { disposables, api, outbox, onBag, onProblem, onResult, onRevision, onNews, selected });
@@ -39,7 +39,7 @@ export class BagSync {
     disposables.listen(outbox, "stored", ({ detail }) => this.#onStored(detail));
     disposables.every(POLL_EVERY, () => this.#poll());
     disposables.listen(document, "visibilitychange", () => this.#poll());
-    disposables.atEnd(() => [this.#soon, this.#again, this.#coverLater].forEach(clearTimeout));
+    disposables.atEnd(() => [this.#soon, this.#again, this.#rangeLater].forEach(clearTimeout));
   }
 
   /** Show another bag (of a long one, the part with a segment): at once where it was fetched before, then as it is now. */
@@ -82,23 +82,23 @@ export class BagSync {
   }
 
   /** The view has moved: have the segments of this range (in real units) and of some of its surroundings. */
-  async cover(range) {
+  async loadRange(range) {
     this.#inView = range;
-    if (this.#covering || this.#asked.segment || Date.now() < this.#coverAfter || !this.#isMissing()) return;
-    this.#covering = true;
+    if (this.#loadingRange || this.#asked.segment || Date.now() < this.#rangeAfter || !this.#isMissing()) return;
+    this.#loadingRange = true;
     this.#asked = this.#around(MARGIN.fetched);
     const fetched = await this.fetch({ quietly: true });
-    this.#covering = false;
+    this.#loadingRange = false;
     if (this.disposables.over || this.#inView === null) return;
     // Whatever was asked for meanwhile was not fetched, nor was this where another request has replaced it.
-    if (fetched !== false) this.cover(this.#inView);
-    else this.#coverAgain();
+    if (fetched !== false) this.loadRange(this.#inView);
+    else this.#loadRangeAgain();
   }
 
-  #coverAgain() {
-    this.#coverAfter = Date.now() + COVER_AGAIN;
-    clearTimeout(this.#coverLater);
-    this.#coverLater = setTimeout(() => this.#inView && this.cover(this.#inView), COVER_AGAIN);
+  #loadRangeAgain() {
+    this.#rangeAfter = Date.now() + RANGE_AGAIN;
+    clearTimeout(this.#rangeLater);
+    this.#rangeLater = setTimeout(() => this.#inView && this.loadRange(this.#inView), RANGE_AGAIN);
   }
 
   /** The range in view with a share of its width to either side, inside the bag. */
@@ -120,7 +120,7 @@ export class BagSync {
   }
 
   /** Fetch the segments around one, `span` seconds to either side; resolves to whether it is there. */
-  async bring(segment, span) {
+  async loadSegment(segment, span) {
     const { id } = this;
     this.#asked = { segment, span };
     await this.fetch();
@@ -170,7 +170,7 @@ export class BagSync {
       if (!result.error && !needsFetch(edit.act)) this.api.amendBag(edit.bag, (bag) => ({ ...withEdits(bag, [edit]), revision: Math.max(bag.revision, result.revision ?? 0) }));
     }
     this.#settled.push(...stored);
-    const alone = revision !== null && revision === this.revision + done.filter(({ result }) => !result.error).length;
+    const alone = revision !== null && revision === this.revision + done.filter(({ result }) => result.changed).length;
     if (alone) this.revision = revision;
     const partly = Boolean(this.#fetched?.range);
     const outdated = here.length > stored.length || stored.some(({ edit }) => needsFetch(edit.act, partly));

@@ -1,15 +1,15 @@
 /** The card beside the pointer: the label of a segment, and the probabilities of its likeliest classes. */
 import { labelColour } from "./colours.js";
 import { element, nameOfClass, replaceWhenNew } from "./dom.js";
-import { BACKGROUND, isChecked, isUnsure, standingOf } from "./segment_labels.js";
+import { BACKGROUND, isChecked, isUnsure, statusOf } from "./segment_labels.js";
 
 const MOST_GUESSES = 4;
-const STANDINGS = {
+const STATUSES = {
   threshold: "accepted by threshold, not checked",
   corrected: "corrected",
   accepted: "accepted",
   background: "background",
-  unsure: "not sure",
+  unsure: "uncertain",
   contradicted: "contradicts the tags",
   predicted: "predicted",
   unlabelled: "no label yet",
@@ -37,7 +37,7 @@ export class Card {
 
   #content(segment, bag) {
     const title = segment.number ? `Segment ${segment.number}` : "New segment";
-    const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, STANDINGS[standingOf(segment, bag)]));
+    const head = element("div", { class: "head" }, element("b", {}, title), element("span", {}, STATUSES[statusOf(segment, bag)]));
     const label = segment.label === null ? [] : [probabilityRow(segment.label, null, bag)];
     const conflict = segment.conflict ? [element("div", { class: "conflict" }, conflictText(segment.conflict, bag))] : [];
     return [head, ...label, ...conflict, ...segment.guesses.slice(0, MOST_GUESSES).map(([id, p]) => probabilityRow(id, p, bag))];
@@ -81,7 +81,7 @@ export function keysOf(segment, bag) {
   return segment.guesses.map(([label]) => keyOf(label, bag));
 }
 
-/** The two best guesses of a segment that the model is not sure of: "? Wren 41 % · Robin 30 %". */
+/** The two best guesses of a segment that the model is uncertain of: "? Wren 41 % · Robin 30 %". */
 export function guessText(segment, bag, shorten = (name) => name) {
   const guesses = segment.guesses.slice(0, 2).map(([label, p]) => `${shorten(nameOf(label, bag))} ${percent(p)}`);
   return `? ${guesses.join(" · ")}`;
@@ -100,8 +100,8 @@ export function percent(probability) {
 
 /** How a labelled segment was checked. */
 export function checkedText(segment) {
-  if (!isChecked(segment)) return STANDINGS.threshold;
-  return segment.accepted ? STANDINGS.accepted : STANDINGS.corrected;
+  if (!isChecked(segment)) return STATUSES.threshold;
+  return segment.accepted ? STATUSES.accepted : STATUSES.corrected;
 }
 
 /** What two annotators said of a segment: "Ann: Wren · Bob: Robin". */
@@ -112,7 +112,7 @@ export function conflictText({ ours, ours_by, theirs, theirs_by }, bag) {
 /** The same, and what Enter does: it keeps a label that a person gave, and accepts the prediction of other segments. */
 export function conflictNote(segment, bag) {
   const keeps = isChecked(segment) ? ` Enter keeps ${nameOf(segment.label, bag)}.` : "";
-  return `Two answers. ${conflictText(segment.conflict, bag)}.${keeps}`;
+  return `The annotators disagree. ${conflictText(segment.conflict, bag)}.${keeps}`;
 }
 
 /** What two annotators said of a class of the bag: "Wren: present (Ann), absent (Bob)". */
@@ -124,11 +124,11 @@ export function tagConflictText({ class: classId, ours, ours_by, theirs_by }, ba
 /** A segment in words, for the status line and for screen readers. */
 export function describe(segment, bag) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
-  const standing = standingOf(segment, bag);
+  const status = statusOf(segment, bag);
   const conflict = segment.conflict ? `, conflict: ${conflictText(segment.conflict, bag)}` : "";
   if (segment.label !== null) return `${title}: ${nameOf(segment.label, bag)}, ${checkedText(segment)}${conflict}`;
-  if (standing === "unlabelled") return `${title}: ${STANDINGS.unlabelled}${conflict}`;
-  if (isUnsure(segment, bag)) return `${title}: ${guessText(segment, bag)}, ${STANDINGS.unsure}${segment.contradicts ? `, ${STANDINGS.contradicted}` : ""}`;
+  if (status === "unlabelled") return `${title}: ${STATUSES.unlabelled}${conflict}`;
+  if (isUnsure(segment, bag)) return `${title}: ${guessText(segment, bag)}, ${STATUSES.unsure}${segment.contradicts ? `, ${STATUSES.contradicted}` : ""}`;
   const [label, p] = segment.guesses[0];
-  return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${standing === "contradicted" ? STANDINGS.contradicted : "predicted"}`;
+  return `${title}: ${nameOf(label, bag)} ${percent(p)}, ${status === "contradicted" ? STATUSES.contradicted : "predicted"}`;
 }

@@ -1,7 +1,9 @@
 /** What a person does to the bag on screen: every edit goes to the outbox and is drawn at once. */
 import { describe, nameOf } from "./card.js";
+import { needsConfirmation } from "./edits.js";
 import { RecentClasses } from "./recent_classes.js";
 import { BACKGROUND, isChecked, isUnsure, shownLabel } from "./segment_labels.js";
+import { counted } from "./text.js";
 
 const SMALLEST_DRAWING = 5; // pixels
 
@@ -10,6 +12,7 @@ export class Commands {
     this.editor = editor;
     this.recent = new RecentClasses(editor.data.project);
     editor.disposables.listen(editor.outbox, "stored", ({ detail }) => this.#stored(detail.done));
+    editor.disposables.listen(editor.outbox, "change", () => this.#hideAnswered());
   }
 
   get mayEdit() {
@@ -70,18 +73,18 @@ export class Commands {
     const segments = this.#selectedIds("Select a segment first: click it, or press the arrow keys.");
     if (!segments) return;
     if (typeof segments[0] === "number") this.editor.bridge.showSimilar(segments[0]);
-    else this.editor.notice.show("This segment is not stored yet: try again in a moment.");
+    else this.editor.notice.show("This segment is not saved yet: try again in a moment.");
   }
 
-  /** Accept all predictions of the bag that are shown as labels; those that are not sure stay open. */
+  /** Accept all predictions of the bag that are shown as labels; uncertain ones stay open. */
   acceptBag() {
     if (!this.mayEdit) return;
     const { bag } = this.editor;
     const open = bag.counts ? bag.counts.segments - bag.counts.checked - bag.counts.unsure : bag.segments.filter((s) => !isChecked(s) && s.guesses.length && !isUnsure(s, bag)).length;
     const unsure = bag.counts?.unsure ?? bag.segments.filter((s) => isUnsure(s, bag)).length;
-    const left = unsure ? `; ${unsure} not sure, left open` : "";
+    const left = unsure ? `; ${unsure} uncertain, left open` : "";
     if (open) this.do({ act: "accept_bag", bag: bag.id, sure_from: bag.sure_from });
-    this.editor.notice.show(open ? `${open} segment${open === 1 ? "" : "s"} accepted${left}.` : `Nothing to accept in this bag${left}.`);
+    this.editor.notice.show(open ? `${counted(open, "segment")} accepted${left}.` : `Nothing to accept in this bag${left}.`);
   }
 
   find() {
@@ -132,29 +135,33 @@ export class Commands {
     this.editor.announce(`${nameOf(classId, this.editor.bag)} ${value === 1 ? "tagged" : "not tagged"}`);
   }
 
-  /** Tag the bag with a suggestion, or take that tag back; one that is no class yet becomes one. */
+  /** Tag the bag with a suggestion, or remove that tag; a species that is not a class yet becomes one. */
   toggleSuggestion(one) {
     if (one.id !== null) this.toggleTag(one.id);
-    else this.#takeSuggestion(one);
+    else this.#acceptSuggestion(one);
   }
 
-  #takeSuggestion({ id, name, scientific_name }) {
+  #acceptSuggestion({ id, name, scientific_name }) {
     if (id === null) this.#createAndTag(name, scientific_name);
     else this.setTag(id, 1);
   }
 
-  takeSuggestions() {
+  acceptSuggestions() {
     const { strong } = this.editor.suggestions;
-    for (const one of strong) this.#takeSuggestion(one);
-    this.editor.announce(strong.length ? `${strong.length} suggested tags taken` : "No suggestion of one half or more");
+    for (const one of strong) this.#acceptSuggestion(one);
+    this.editor.announce(strong.length ? `${counted(strong.length, "suggested tag")} accepted` : "No suggestion has a probability of 50 % or more");
   }
 
   finish(rest) {
     if (this.do({ act: "finish", bag: this.editor.bag.id, rest })) this.editor.goBy(1);
   }
 
+  /** Finish the bag without tags and go to the next one; if the server will ask to confirm that, go there after it. */
   nothingHere() {
-    if (this.do({ act: "nothing_here", bag: this.editor.bag.id })) this.editor.goBy(1);
+    const { bag } = this.editor;
+    const act = { act: "nothing_here", bag: bag.id };
+    const asks = needsConfirmation(bag, act);
+    if (this.do(act) && !asks) this.editor.goBy(1);
   }
 
   // shapes
@@ -224,17 +231,40 @@ export class Commands {
     }
   }
 
-  /** The server refused an act, or it replaced something the person had not seen. */
-  explain({ edit, result }) {
+  /** The server refused an act or asks to confirm it, or the act replaced something the person had not seen. */
+  explain({ result, question }) {
     const { notice } = this.editor;
     if (result.setAside) return; // shown under the canvas until it is tried again or discarded
-    if (result.confirm) notice.ask(result.error, () => this.do({ ...edit.act, confirm: true }));
+    if (question) this.#ask(question);
     else if (result.error) notice.show(result.error);
     else notice.show(result.overtook.join(" "));
   }
 
+  /**
+   * Ask over the picture, if it shows the bag of the question and no other question. All other questions are listed
+   * under the canvas, so that a key which is meant for the bag on screen never answers them.
+   */
+  #ask(question) {
+    const { bag, notice, outbox } = this.editor;
+    if (!this.mayEdit || question.edit.bag !== bag.id || outbox.questions.includes(notice.question)) return;
+    notice.ask(question, (agrees) => this.#answer(question, agrees));
+  }
+
+  #answer(question, agrees) {
+    const { bagSync, outbox } = this.editor;
+    outbox.answer(question, agrees);
+    bagSync.compose();
+    if (agrees && question.edit.act.act === "nothing_here") this.editor.goBy(1);
+  }
+
+  /** Hide a question that was answered in another place, or that a later edit replaced. */
+  #hideAnswered() {
+    const { notice, outbox } = this.editor;
+    if (notice.question !== null && !outbox.questions.includes(notice.question)) notice.hide();
+  }
+
   #selectedIds(otherwise) {
-    if (this.editor.isOpening) return null; // the key was meant for the bag that is on its way
+    if (this.editor.isOpening) return null; // the key was meant for the bag that is being opened
     if (this.editor.selection.ids.length) return [...this.editor.selection.ids];
     this.editor.notice.show(otherwise);
     return null;

@@ -22,7 +22,7 @@ import { NumberKeys } from "./number_keys.js";
 import { outboxFor } from "./outbox.js";
 import { OutboxPanel } from "./outbox_panel.js";
 import { Overview } from "./overview.js";
-import { Painter } from "./painter.js";
+import { LayerPainter } from "./layer_painter.js";
 import { Playback } from "./playback.js";
 import { Pointer } from "./pointer.js";
 import { Queue } from "./queue.js";
@@ -51,7 +51,7 @@ export class Editor {
     this.numberKeys = new NumberKeys();
     this.tools = new DrawingTools(this);
     this.hovered = null;
-    this.painter = new Painter(this);
+    this.painter = new LayerPainter(this);
     this.display = new BagDisplay(this);
   }
 
@@ -63,7 +63,7 @@ export class Editor {
     return this.playback.player;
   }
 
-  /** Is another bag than the one on screen on its way? What is done now is not meant for the one still there. */
+  /** Is another bag than the one on screen being opened? What is done now is not meant for the one still there. */
   get isOpening() {
     return this.bag !== null && this.item !== null && this.item[0] !== this.bag.id;
   }
@@ -83,7 +83,7 @@ export class Editor {
     this.api = apiFor(this.data);
     if (first) this.#build();
     this.outbox.sendThrough(this.api);
-    this.root.style.setProperty("--stage-height", layersHeight(this.data));
+    this.root.style.setProperty("--canvas-height", layersHeight(this.data));
     this.root.dataset.mode = this.mode;
     this.root.dataset.suggests = this.data.suggests ?? "";
     this.theme = readTheme(this.root);
@@ -116,6 +116,7 @@ export class Editor {
     });
     this.layers.onSize = () => this.navigation.fit();
     this.notice = new Notice(disposables);
+    this.notice.onChange = () => this.outboxPanel?.update();
     this.card = new Card(this.layers);
     this.classSearch = new ClassSearch(disposables, this.layers);
     this.help = new Help(disposables);

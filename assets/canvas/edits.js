@@ -4,22 +4,22 @@
  * The bag on screen is the bag as last fetched with the other edits applied on top; an edit whose
  * outcome only the server knows (split, undo) changes nothing here and shows when the bag is fetched again.
  */
-import { countLabels, isChecked } from "./segment_labels.js";
+import { countLabels, isChecked, isClass } from "./segment_labels.js";
 
 const NEW_COLOUR = "#9aa3ad"; // of a class, until the server has chosen one
 const LONGEST_NAME = 200;
 const UNLABELLED = { label: null, accepted: false, annotator: null, checked_by: null, conflict: null };
 
-/** The bag with an edit applied; never changes the bag it was given. */
+/** The bag with an edit applied, unless it is an edit of another bag; never changes the bag it was given. */
 export function withEdit(bag, edit) {
-  const perform = performers[edit.act.act];
+  const perform = (edit.act.bag ?? bag.id) === bag.id ? performers[edit.act.act] : undefined;
   return perform ? withOpenConflicts(withContradictions(perform(bag, edit.act, edit))) : bag;
 }
 
 /** Mark the segments for which the model, not knowing the tags, predicts a class that the bag is tagged as without. */
 function withContradictions(bag) {
   const untagged = bag.finished && !bag.rest_unknown ? -1 : 0;
-  const contradicts = ({ free }) => free > 0 && (bag.tags[free] ?? untagged) < 0;
+  const contradicts = ({ free }) => isClass(free) && (bag.tags[free] ?? untagged) < 0;
   const changed = bag.segments.filter((s) => s.contradicts !== contradicts(s)).map((s) => s.id);
   return changed.length ? changeSegments(bag, changed, (s) => ({ ...s, contradicts: contradicts(s) })) : bag;
 }
@@ -47,7 +47,7 @@ function countsAfter(before, after) {
   return {
     segments: segments + after.segments.length - before.segments.length,
     checked: checked + after.segments.filter(isChecked).length - before.segments.filter(isChecked).length,
-    labels: counted,
+    labels: Object.fromEntries(Object.entries(counted).filter(([, n]) => n !== 0)),
     unsure: unsure + is.unsure - was.unsure,
     density,
   };
@@ -55,7 +55,7 @@ function countsAfter(before, after) {
 
 const FULLY_KNOWN = ["correct", "accept", "accept_bag", "tag", "finish", "unfinish", "nothing_here", "delete"];
 
-const OF_ALL_SEGMENTS = ["accept_bag", "tag", "nothing_here"];
+const OF_ALL_SEGMENTS = ["accept_bag", "tag", "finish", "nothing_here"];
 
 /**
  * Does the server know more about this edit than `withEdit` does: a new shape, what "@7" has become, or (where
@@ -71,7 +71,7 @@ const performers = {
   correct(bag, act, { annotator }) {
     const by = act.label === null ? null : annotator;
     const changed = changeSegments(bag, act.segments, (s) => ({ ...s, label: act.label, accepted: false, annotator: by, checked_by: by === null ? null : "eye", conflict: act.label === null && s.label === null ? s.conflict : null }));
-    return act.label > 0 ? { ...changed, tags: { ...bag.tags, [act.label]: 1 } } : changed;
+    return isClass(act.label) ? { ...changed, tags: { ...bag.tags, [act.label]: 1 } } : changed;
   },
   accept(bag, act, { annotator }) {
     const chosen = bag.segments.filter((s) => act.segments.includes(s.id));
@@ -103,7 +103,7 @@ const performers = {
     return { ...bag, segments: [...others, newSegment(`@${number}`, parts.flatMap((s) => s.rings), given)] };
   },
   tag(bag, act) {
-    const cleared = act.value === 1 ? bag : withoutLabels(bag, (label) => label === act.class, act.confirm);
+    const cleared = withoutLabels(bag, act);
     if (cleared === null) return bag;
     const tags = { ...bag.tags };
     if (act.value === 0) delete tags[act.class];
@@ -127,7 +127,7 @@ const performers = {
     return { ...bag, finished: false, rest_unknown: false };
   },
   nothing_here(bag, act) {
-    const cleared = withoutLabels(bag, (label) => label > 0, act.confirm);
+    const cleared = withoutLabels(bag, act);
     return cleared === null ? bag : { ...cleared, tags: {}, finished: true, rest_unknown: false, conflicts: [] };
   },
 };
@@ -151,22 +151,33 @@ function acceptedBy(annotator) {
   return (segment) => ({ ...segment, label: segment.guesses[0][0], accepted: true, annotator, checked_by: "eye", conflict: null });
 }
 
+/** Will the server ask to confirm this act, because it clears labels that a person gave to segments that are here? */
+export function needsConfirmation(bag, act) {
+  return !act.confirm && bag.segments.some((s) => isChecked(s) && isCleared(s.label, act));
+}
+
+/** Does this act remove the tag of a label, so that segments lose the label too? */
+function isCleared(label, act) {
+  if (act.act === "nothing_here") return isClass(label);
+  return act.act === "tag" && act.value !== 1 && label === act.class;
+}
+
 /** The bag without the labels whose tags go; null when the server will ask for a confirmation first. */
-function withoutLabels(bag, goes, confirmed) {
-  const carriers = bag.segments.filter((s) => s.label !== null && goes(s.label));
-  if (carriers.some(isChecked) && !confirmed) return null;
+function withoutLabels(bag, act) {
+  if (needsConfirmation(bag, act)) return null;
+  const carriers = bag.segments.filter((s) => isCleared(s.label, act));
   return changeSegments(bag, carriers.map((s) => s.id), (s) => ({ ...s, ...UNLABELLED }));
 }
 
 /** The bag without labels that a threshold gave and that its tags exclude now. */
 function withoutUnseen(bag, goes) {
-  const unseen = bag.segments.filter((s) => s.label > 0 && !isChecked(s) && goes(s.label)).map((s) => s.id);
+  const unseen = bag.segments.filter((s) => isClass(s.label) && !isChecked(s) && goes(s.label)).map((s) => s.id);
   return changeSegments(bag, unseen, (s) => ({ ...s, ...UNLABELLED }));
 }
 
 function withTagsOfLabels(bag, ids) {
   const tags = { ...bag.tags };
-  for (const segment of bag.segments) if (ids.includes(segment.id) && segment.label > 0) tags[segment.label] = 1;
+  for (const segment of bag.segments) if (ids.includes(segment.id) && isClass(segment.label)) tags[segment.label] = 1;
   return { ...bag, tags };
 }
 

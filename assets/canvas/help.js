@@ -1,10 +1,10 @@
-/** The list of keys, over the canvas. */
+/** The list of keyboard shortcuts, over the canvas. */
 import { element } from "./dom.js";
 import { keysFor } from "./keys.js";
 
 export class Help {
   constructor(disposables) {
-    this.node = element("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys" });
+    this.node = element("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keyboard shortcuts" });
     disposables.listen(this.node, "click", () => this.hide());
   }
 

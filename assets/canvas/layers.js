@@ -13,7 +13,7 @@ export class Layers {
   #stale = new Set(LAYERS);
   #frame = 0;
 
-  /** `painters` has one function a layer, called with its context when it is out of date; it clears what it repaints. */
+  /** `painters` has one function per layer, called with its context when it is out of date; it clears what it repaints. */
   constructor(disposables, painters) {
     this.painters = painters;
     this.width = 0;

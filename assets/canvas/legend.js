@@ -3,6 +3,7 @@ import { percent } from "./card.js";
 import { QUIET } from "./colours.js";
 import { element, nameOfClass, replaceWhenNew } from "./dom.js";
 import { BACKGROUND, countLabels, shownLabel } from "./segment_labels.js";
+import { counted } from "./text.js";
 
 const MOST_OTHERS = 12;
 const MOST_BY_PLACE = 9; // more classes stand in the order of their keys
@@ -53,8 +54,8 @@ export class Legend {
   #chips(rows, unsure) {
     const find = element("button", { type: "button", class: "chip find", "data-find": "yes", title: "Find a class by typing (/)" }, "find…", element("kbd", {}, "/"));
     const background = this.editor.mode === "tag" ? [] : [this.#chip(NONE)];
-    const doubtful = this.editor.mode === "tag" || unsure === 0 ? [] : [unsureCount(unsure, this.editor.bag.sure_from)];
-    return [...rows.map((row) => this.#chip(row)), ...background, find, ...doubtful];
+    const uncertain = this.editor.mode === "tag" || unsure === 0 ? [] : [unsureCount(unsure, this.editor.bag.sure_from)];
+    return [...rows.map((row) => this.#chip(row)), ...background, find, ...uncertain];
   }
 
   #chip(row) {
@@ -81,8 +82,8 @@ export class Legend {
     if (!chip) return;
     const { commands, mode, layers } = this.editor;
     if (chip.dataset.find) commands.find();
-    else if (mode === "tag") commands.toggleTag(Number(chip.dataset.class) || chip.dataset.class);
-    else commands.label(Number(chip.dataset.class));
+    else if (mode === "tag") commands.toggleTag(classId(chip.dataset.class));
+    else commands.label(classId(chip.dataset.class));
     if (!chip.dataset.find) layers.node.focus({ preventScroll: true });
   }
 }
@@ -93,14 +94,19 @@ function byKey(classes) {
   return classes.map((c) => [place(c), c]).sort((a, b) => a[0] - b[0]).map(([, c]) => c);
 }
 
+/** The id that a text stands for: a number, or "@7" of a class that is not stored yet. */
+function classId(text) {
+  return Number(text) || text;
+}
+
 /** How many segments of the bag have which label, and how many none for sure; by the server where not all are here. */
 function countsOf(bag) {
   if (!bag.counts) return countLabels(bag);
   const { labels, unsure } = bag.counts;
-  return { labels: new Map(Object.entries(labels).map(([label, n]) => [Number(label), n])), unsure };
+  return { labels: new Map(Object.entries(labels).map(([label, n]) => [classId(label), n])), unsure };
 }
 
 function unsureCount(n, threshold) {
-  const title = `The best guess of ${n} segment${n === 1 ? "" : "s"} is below ${percent(threshold)}: no label is shown for ${n === 1 ? "it" : "them"}`;
-  return element("span", { class: "chip unsure", title }, "? not sure", element("span", { class: "percent" }, String(n)));
+  const title = `The best guess of ${counted(n, "segment")} is below ${percent(threshold)}: no label is shown for ${n === 1 ? "it" : "them"}`;
+  return element("span", { class: "chip unsure", title }, "? uncertain", element("span", { class: "percent" }, String(n)));
 }

@@ -23,7 +23,7 @@ export class LevelImage {
   }
 
   /** The picture in the colours of a table (`{ name, colours }`, see contrast.js). */
-  in({ name, colours }) {
+  colouredWith({ name, colours }) {
     if (this.#shows === name) return this.#picture;
     const pixels = new ImageData(this.width, this.height);
     const words = new Uint32Array(pixels.data.buffer);

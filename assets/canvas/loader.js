@@ -1,21 +1,20 @@
 /**
- * All that Streamlit itself carries of the canvas, with every page run: where to find the rest, which the browser
- * fetches once from the app's own route.
+ * All that Streamlit itself carries of a component, with every page run: where to find the rest (`data.entry`, its
+ * module, and `data.styles`), which the browser fetches once from the app's own route.
  */
-let ready = null;
+const loading = new Map();
 
-async function load(root) {
-  const [{ show }, css] = await Promise.all([
-    import(new URL("canvas.js", root).href),
-    fetch(new URL("canvas.css", root)).then((response) => response.text()),
-  ]);
+async function load(root, { entry, styles: names }) {
+  const text = (name) => fetch(new URL(name, root)).then((response) => response.text());
+  const [{ show }, ...css] = await Promise.all([import(new URL(entry, root).href), ...names.map(text)]);
   const styles = new CSSStyleSheet();
-  styles.replaceSync(css);
+  styles.replaceSync(css.join("\n"));
   return { show, styles };
 }
 
+/** The canvas is as high as this from the start, so that the page below it does not move. */
 function reserveSpace({ parentElement: home, data }) {
-  if (home.querySelector(".bagtag")) return;
+  if (!data.height || home.querySelector(".bagtag")) return;
   const space = document.createElement("div");
   space.className = "bagtag";
   space.style.height = `${data.height + 90}px`;
@@ -23,14 +22,14 @@ function reserveSpace({ parentElement: home, data }) {
 }
 
 export default async function (component) {
-  const { base, assets } = component.data;
+  const { base, assets, entry } = component.data;
   reserveSpace(component);
-  ready ??= load(new URL(`${base}/bagtag/assets/${assets}/`, location.origin));
+  if (!loading.has(entry)) loading.set(entry, load(new URL(`${base}/bagtag/assets/${assets}/`, location.origin), component.data));
   try {
-    const { show, styles } = await ready;
+    const { show, styles } = await loading.get(entry);
     return show(component, styles);
   } catch (problem) {
-    ready = null;
+    loading.delete(entry);
     throw problem;
   }
 }

@@ -90,7 +90,7 @@ export class Navigation {
       const opening = bag.opening[1] - bag.opening[0];
       const { u0, u1 } = this.view.window;
       const crowded = bag.range.detail === "none" && u1 - u0 > opening;
-      if (!(await bagSync.bring(id, crowded ? opening : u1 - u0)) || editor.bag.id !== bag.id) return false;
+      if (!(await bagSync.loadSegment(id, crowded ? opening : u1 - u0)) || editor.bag.id !== bag.id) return false;
       if (crowded) this.view.span(opening);
     }
     if (!selection.find(id)) return false;

@@ -7,6 +7,8 @@ export class Notice {
   #timer = null;
 
   constructor(disposables) {
+    this.question = null; // the question on screen
+    this.onChange = () => {};
     this.node = element("div", { class: "notice", hidden: true, role: "alert" });
     disposables.atEnd(() => clearTimeout(this.#timer));
   }
@@ -21,20 +23,23 @@ export class Notice {
     this.#replace(sentence, element("button", { type: "button", onclick: again }, "Try again"));
   }
 
-  ask(sentence, yes) {
-    const button = (act) => () => {
+  /** Show the `sentence` of a question; `answer` is called with true for "Yes", false for "No". */
+  ask(question, answer) {
+    const reply = (agrees) => () => {
       this.hide();
       this.node.parentElement?.focus({ preventScroll: true }); // the picture has the keys again
-      act();
+      answer(agrees);
     };
-    const agree = element("button", { type: "button", class: "strong", onclick: button(yes) }, "Yes");
-    this.#replace(sentence, agree, element("button", { type: "button", onclick: button(() => {}) }, "No"));
+    const agree = element("button", { type: "button", class: "strong", onclick: reply(true) }, "Yes");
+    this.#replace(question.sentence, agree, element("button", { type: "button", onclick: reply(false) }, "No"));
+    this.#setQuestion(question);
     agree.focus({ preventScroll: true });
   }
 
   hide() {
     clearTimeout(this.#timer);
     this.node.hidden = true;
+    this.#setQuestion(null);
   }
 
   /** Hide a sentence that is no longer true, if it is the one on screen. */
@@ -46,5 +51,12 @@ export class Notice {
     clearTimeout(this.#timer);
     this.node.replaceChildren(element("span", {}, sentence), ...buttons);
     this.node.hidden = false;
+    this.#setQuestion(null);
+  }
+
+  #setQuestion(question) {
+    if (question === this.question) return;
+    this.question = question;
+    this.onChange();
   }
 }

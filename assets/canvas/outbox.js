@@ -1,5 +1,5 @@
 /**
- * Edits on their way to the project.
+ * Edits that are being sent to the project.
  *
  * Every edit carries the nonce of the page load that made it and a number, so that the server can tell a repeat from
  * a new edit. A page load takes a new nonce even when session storage was copied (a duplicated tab): only what is
@@ -9,6 +9,9 @@
  * While the server is away, busy or cannot write (no response, 502 to 504), everything waits and is tried again with
  * growing pauses. An edit that the server fails at by a fault of its own is tried a few times, one that it cannot read
  * once; then that edit and what depends on it is set aside: kept, shown, and the others go on.
+ *
+ * An edit that the server asks to confirm becomes a question, which is kept until somebody answers it, on whatever page
+ * and whichever bag is on screen, or until a later edit of the same bag replaces it.
  */
 import { ApiError } from "./api.js";
 import { dependentEdits } from "./dependent_edits.js";
@@ -43,13 +46,15 @@ export class Outbox extends EventTarget {
     super();
     this.storageKey = `bagtag.outbox.${project}`;
     this.asideKey = `bagtag.set-aside.${project}`;
-    this.nonce = crypto.randomUUID();
+    this.questionsKey = `bagtag.questions.${project}`;
+    this.nonce = newNonce();
     this.number = 0;
     this.stored = 0;
     this.problem = ""; // the server's sentence about why edits wait
     this.survives = true; // false while session storage does not take what waits here
     this.unsent = load(this.storageKey).filter(isEdit);
     this.aside = load(this.asideKey).filter((one) => Array.isArray(one?.edits) && one.edits.length && one.edits.every(isEdit));
+    this.questions = load(this.questionsKey).filter((one) => isEdit(one?.edit) && typeof one.sentence === "string"); // with the confirmed edit
   }
 
   /** A page run brought a token: send what waited for one. */
@@ -67,6 +72,7 @@ export class Outbox extends EventTarget {
     this.number += 1;
     const edit = { nonce: this.nonce, number: this.number, bag, annotator, seen, act };
     this.unsent.push(edit);
+    this.questions = this.questions.filter((one) => !replaces(edit, one.edit));
     this.#save();
     this.#dispatch("change");
     this.flush();
@@ -90,6 +96,16 @@ export class Outbox extends EventTarget {
     this.aside = this.aside.filter((other) => other !== item);
     this.#save();
     this.#dispatch("change");
+  }
+
+  /** Queue the edit that a question is about, confirmed, or drop it. */
+  answer(question, agrees) {
+    if (!this.questions.includes(question)) return;
+    this.questions = this.questions.filter((other) => other !== question);
+    if (agrees) this.unsent.push(question.edit);
+    this.#save();
+    this.#dispatch("change");
+    this.flush();
   }
 
   async flush() {
@@ -180,8 +196,20 @@ export class Outbox extends EventTarget {
     const settled = new Set(done.map(({ edit }) => edit));
     this.unsent = this.unsent.filter((edit) => !settled.has(edit));
     for (const { edit } of done) if (edit.nonce === this.nonce) this.stored = Math.max(this.stored, edit.number);
+    const asked = done.map((one) => (one.result.confirm ? { ...one, question: this.#ask(one) } : one));
     this.#save();
-    this.#dispatch("stored", { done, revision });
+    this.#dispatch("stored", { done: asked, revision });
+  }
+
+  /** Keep a question about an edit, with the same edit of the same bag and annotator, confirmed; null if that cannot be. */
+  #ask({ edit, result }) {
+    const isForeign = edit.nonce !== this.nonce && typeof edit.act.class === "string"; // "@7" of another page load
+    if (isForeign) return null;
+    this.number += 1;
+    const confirmed = { ...edit, nonce: this.nonce, number: this.number, act: { ...edit.act, confirm: true } };
+    const question = { edit: confirmed, sentence: result.error };
+    this.questions = [...this.questions.filter((one) => !replaces(edit, one.edit)), question];
+    return question;
   }
 
   #dispatch(type, detail) {
@@ -190,9 +218,21 @@ export class Outbox extends EventTarget {
 
   /** Storage may be full or switched off: the edits are still sent, and a message asks not to leave before. */
   #save() {
-    const saved = [save(this.storageKey, this.unsent), save(this.asideKey, this.aside)];
+    const saved = [save(this.storageKey, this.unsent), save(this.asideKey, this.aside), save(this.questionsKey, this.questions)];
     this.survives = saved.every(Boolean);
   }
+}
+
+/** 32 random digits; `crypto.randomUUID` does not exist where a page comes by http from another computer. */
+function newNonce() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Has the person decided with this edit what a question about another edit asks? */
+function replaces({ bag, act }, asked) {
+  if (bag !== asked.bag) return false;
+  if (asked.act.act === "nothing_here") return ["finish", "nothing_here", "tag", "tag_by_name", "unfinish"].includes(act.act);
+  return act.act === "nothing_here" || (act.act === asked.act.act && act.class === asked.act.class);
 }
 
 function isEdit(value) {

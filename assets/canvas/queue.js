@@ -130,7 +130,7 @@ export class Queue extends EventTarget {
   }
 
   /** Items worth fetching before they are asked for, the likeliest first. */
-  soon() {
+  upcoming() {
     return [this.at(1), this.at(-1), this.at(2)].filter((item) => item !== null);
   }
 

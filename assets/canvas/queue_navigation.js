@@ -1,4 +1,4 @@
-/** Going through the queue: which item is opened first, the next and the previous one, and a new list. */
+/** Going through the queue: which item is opened first, the next and the previous one, and refreshing the list. */
 import { isDecided } from "./segment_labels.js";
 import { loadValue, saveValue } from "./session_store.js";
 
@@ -85,7 +85,7 @@ export class QueueNavigation {
     }
     if (this.editor.disposables.over) return;
     if (this.queue.at(step) !== null) this.editor.display.open(this.queue.move(step));
-    else this.editor.notice.show("This was the last one of the list. “New list” looks for others.");
+    else this.editor.notice.show("This was the last one of the list. “Refresh list” looks for more.");
   }
 
   /** Has the segment of an item a label (or is it gone)? Of bags that were never fetched nothing is known. */

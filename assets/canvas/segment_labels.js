@@ -4,6 +4,11 @@
  */
 export const BACKGROUND = -2;
 
+/** Is this label a class, stored or not yet ("@7")? Else it is the background, or no label (null). */
+export function isClass(label) {
+  return label !== null && label !== BACKGROUND;
+}
+
 /** The label a person gave, else the model's best guess however improbable, else null. */
 export function labelOf(segment) {
   if (segment.label !== null) return segment.label;
@@ -36,7 +41,7 @@ export function shownLabel(segment, bag) {
 }
 
 /** One of "threshold", "corrected", "accepted", "background", "unsure", "contradicted", "predicted", "unlabelled". */
-export function standingOf(segment, bag) {
+export function statusOf(segment, bag) {
   if (segment.label === BACKGROUND) return "background";
   if (segment.checked_by === "threshold") return "threshold";
   if (segment.label !== null) return segment.accepted ? "accepted" : "corrected";
@@ -46,7 +51,7 @@ export function standingOf(segment, bag) {
   return segment.guesses[0][0] === BACKGROUND ? "background" : "predicted";
 }
 
-/** How many segments of a bag have which firm label (a Map), and how many are not sure. */
+/** How many segments of a bag have which firm label (a Map), and how many are uncertain. */
 export function countLabels(bag) {
   const labels = new Map();
   let unsure = 0;

@@ -1,13 +1,13 @@
 /**
- * How segments look. A guess is drawn in dashes and as opaque as the model is sure; what a person confirmed has a full
+ * How segments look. A guess is drawn in dashes and as opaque as the model is certain; what a person confirmed has a full
  * line and a badge (a tick for accepted, a pen for corrected, ≥ for what a threshold accepted); background is a quiet grey
- * dotted line; a guess that contradicts the tags wears a warning triangle; a guess that is not sure has a thin line of
+ * dotted line; a guess that contradicts the tags wears a warning triangle; an uncertain guess has a thin line of
  * short dashes without a colour of its class. So no difference hangs on colour alone.
  */
 import { inkOn, labelColour } from "./colours.js";
 import { labelAnchor } from "./label_anchor.js";
 import { pixelBox, stroke } from "./paint.js";
-import { confidenceOf, shownLabel, standingOf } from "./segment_labels.js";
+import { confidenceOf, shownLabel, statusOf } from "./segment_labels.js";
 
 const LINES = {
   predicted: { width: 1.5, dash: [5, 3] },
@@ -24,27 +24,27 @@ const COLOURLESS = ["unlabelled", "background", "unsure"];
 
 /** How one segment is to be drawn. */
 export function styleOf(segment, bag, quiet) {
-  const standing = quiet ? "unlabelled" : standingOf(segment, bag);
+  const status = quiet ? "unlabelled" : statusOf(segment, bag);
   const label = quiet ? null : shownLabel(segment, bag);
-  const sure = COLOURLESS.includes(standing) ? 0 : confidenceOf(segment);
-  const warns = standing === "contradicted" || (standing === "unsure" && segment.contradicts);
-  return { segment, standing, label, sure, warns, colour: labelColour(label, bag.classes) };
+  const sure = COLOURLESS.includes(status) ? 0 : confidenceOf(segment);
+  const warns = status === "contradicted" || (status === "unsure" && segment.contradicts);
+  return { segment, status, label, sure, warns, colour: labelColour(label, bag.classes) };
 }
 
-export function paintOutline(ctx, path, { standing, sure, colour }, crowded) {
-  const line = LINES[standing];
+export function paintOutline(ctx, path, { status, sure, colour }, crowded) {
+  const line = LINES[status];
   if (sure > 0) {
     ctx.globalAlpha = 0.06 + 0.3 * sure;
     ctx.fillStyle = colour;
     ctx.fill(path, "evenodd");
   }
-  const firm = standing === "accepted" || standing === "corrected";
+  const firm = status === "accepted" || status === "corrected";
   if (firm || !crowded) {
     ctx.globalAlpha = firm ? 0.75 : 0.5;
     stroke(ctx, path, "#000000", line.width + 1.75);
   }
-  ctx.globalAlpha = firm || standing === "contradicted" ? 1 : standing === "background" ? 0.7 : 0.55 + 0.45 * sure;
-  if (standing === "unlabelled" || standing === "unsure") ctx.globalAlpha = 0.85;
+  ctx.globalAlpha = firm || status === "contradicted" ? 1 : status === "background" ? 0.7 : 0.55 + 0.45 * sure;
+  if (status === "unlabelled" || status === "unsure") ctx.globalAlpha = 0.85;
   stroke(ctx, path, colour, line.width, line.dash);
   ctx.globalAlpha = 1;
 }
@@ -56,8 +56,8 @@ const BADGES = {
 };
 
 /** The sign at the corner (in a picture, at the name) of what a person confirmed, or of what contradicts the tags. */
-export function paintBadge(ctx, view, { segment, standing, warns, colour }) {
-  if (!warns && !(standing in BADGES)) return;
+export function paintBadge(ctx, view, { segment, status, warns, colour }) {
+  if (!warns && !(status in BADGES)) return;
   const { left, right, top, bottom } = pixelBox(segment.shape.box, view);
   if (right - left < 7 && bottom - top < 7) return;
   const scale = right - left < 22 || bottom - top < 18 ? 0.72 : 1;
@@ -68,7 +68,7 @@ export function paintBadge(ctx, view, { segment, standing, warns, colour }) {
   ctx.setLineDash([]);
   ctx.lineJoin = ctx.lineCap = "round";
   if (warns) paintWarning(ctx);
-  else paintSign(ctx, BADGES[standing], colour);
+  else paintSign(ctx, BADGES[status], colour);
   ctx.restore();
 }
 

@@ -1,10 +1,10 @@
-/** Beside the canvas (in tag mode below it): the selected segment, the counters, "New list" and "Retrain". */
+/** Beside the canvas (in tag mode below it): the selected segment, the counters, "Refresh list" and "Retrain". */
 import { checkedText, conflictNote, keysOf, nameOf, percent, probabilityRow, tagConflictText } from "./card.js";
 import { selectionText } from "./commands.js";
 import { element, replaceWhenNew } from "./dom.js";
 import { guessKey } from "./keys.js";
 import { isChecked, isUnsure } from "./segment_labels.js";
-import { grouped } from "./text.js";
+import { counted, grouped } from "./text.js";
 
 const CERTAIN = 0.5;
 
@@ -14,9 +14,9 @@ export class SidePanel {
     this.segment = element("section", { class: "segment-panel" });
     this.tags = element("section", { class: "tag-panel" });
     this.numbers = element("section", { class: "numbers" });
-    this.newList = this.#button(disposables, "New list", "Order the list again, with the predictions and edits as they are now.", () => editor.queueNavigation.renew());
+    this.refreshList = this.#button(disposables, "Refresh list", "Order the list again, with the predictions and edits as they are now.", () => editor.queueNavigation.renew());
     this.retrain = this.#button(disposables, "Retrain", "Learns from all labels and tags, in the background: continue reviewing meanwhile.", () => editor.counters.retrain());
-    this.buttons = element("div", { class: "panel-buttons" }, this.retrain, this.newList);
+    this.buttons = element("div", { class: "panel-buttons" }, this.retrain, this.refreshList);
     this.hint = element("p", { class: "note" });
     this.node = element("aside", { class: "side", "aria-label": "Selected segment, suggestions and progress" }, editor.suggestionPanel.node, this.segment, this.tags, this.numbers, this.buttons, this.hint);
     disposables.listen(editor.counters, "change", () => this.update());
@@ -54,7 +54,7 @@ export class SidePanel {
     const names = bag ? [...bag.classes.values()].map((c) => [c.name, c.colour]) : [];
     const keys = segments.length === 1 ? keysOf(segments[0], bag) : [];
     replaceWhenNew(this.segment, JSON.stringify([bag?.id, bag?.sure_from, shown, reasons, names, keys]), () => {
-      if (segments.length === 0) return [note("Click a segment, or press → to step through them. Press ? for all keys.")];
+      if (segments.length === 0) return [note("Click a segment, or press → to step through them. Press ? for all keyboard shortcuts.")];
       if (segments.length > 1) return [element("h3", {}, selectionText(segments, bag))];
       return segmentContent(segments[0], bag, reasons);
     });
@@ -104,7 +104,7 @@ export class SidePanel {
     this.retrain.disabled = values === null || values.training;
     this.retrain.textContent = values?.training ? "Training …" : "Retrain";
     this.retrain.classList.toggle("strong", n > 0 && !values?.training);
-    const since = n ? `${grouped(n)} new edit${n === 1 ? "" : "s"} since the model was trained.` : "";
+    const since = n ? `${counted(n, "new edit")} since the model was trained.` : "";
     this.hint.textContent = review ? problem || since : "";
     this.hint.hidden = this.hint.textContent === "";
   }
@@ -112,7 +112,7 @@ export class SidePanel {
 
 function segmentContent(segment, bag, reasons) {
   const title = segment.number ? `Segment ${segment.number}` : "New segment";
-  const head = element("h3", {}, title, element("span", {}, standingText(segment, bag)));
+  const head = element("h3", {}, title, element("span", {}, statusText(segment, bag)));
   const conflict = segment.conflict ? [note(conflictNote(segment, bag), "warning")] : [];
   if (segment.guesses.length === 0) return [head, ...conflict, note("There is no prediction for it yet.")];
   return [
@@ -124,8 +124,8 @@ function segmentContent(segment, bag, reasons) {
   ];
 }
 
-function standingText(segment, bag) {
-  if (isUnsure(segment, bag)) return "? not sure";
+function statusText(segment, bag) {
+  if (isUnsure(segment, bag)) return "? uncertain";
   if (segment.label === null) return "not checked";
   const by = segment.annotator ? ` by ${segment.annotator}` : "";
   return `${nameOf(segment.label, bag)}, ${checkedText(segment)}${by}`;
@@ -149,10 +149,10 @@ function reasonText({ class: classId, probability, concept, concepts }, bag) {
 }
 
 function accuracyRows({ sample, all }) {
-  if (sample.n) return [["Accuracy", percent(sample.accuracy), `${sample.n_right} of ${sample.n} randomly drawn segments were predicted right by the current run.`]];
+  if (sample.n) return [["Accuracy", percent(sample.accuracy), `${sample.n_right} of ${sample.n} randomly drawn segments were predicted correctly by the current run.`]];
   if (!all.n) return [];
-  const title = `${all.n_right} of the ${all.n} segments checked since the current run were predicted right. Doubtful segments come first, so this is lower than the true accuracy.`;
-  return [["Right so far", percent(all.accuracy), title]];
+  const title = `${all.n_right} of the ${all.n} segments checked since the current run were predicted correctly. Uncertain segments come first, so this is lower than the true accuracy.`;
+  return [["Correct so far", percent(all.accuracy), title]];
 }
 
 function accuracyCaption({ sample, all }) {
@@ -165,7 +165,7 @@ function accuracyCaption({ sample, all }) {
 function progressBar(done, total) {
   const bar = element("span", { class: "bar" });
   bar.style.setProperty("--share", `${total ? (100 * done) / total : 0}%`);
-  return element("div", { class: "progress" }, element("span", {}, `${grouped(done)} of ${grouped(total)} bag${total === 1 ? "" : "s"} finished`), bar);
+  return element("div", { class: "progress" }, element("span", {}, `${grouped(done)} of ${counted(total, "bag")} finished`), bar);
 }
 
 function note(text, kind = "") {

@@ -3,10 +3,10 @@ import { formatTime } from "./axes.js";
 import { selectionText } from "./commands.js";
 import { element } from "./dom.js";
 import { isChecked } from "./segment_labels.js";
-import { grouped } from "./text.js";
+import { counted, grouped } from "./text.js";
 
 const HINTS = {
-  box: "Drag a box around a sound or a thing. D: lasso",
+  box: "Drag a box around a call or an object. D: lasso",
   lasso: "Draw around it with the button held down. D: stop drawing",
   redraw: "Draw the new outline of the selected segment. E: stop",
   split: "Draw a line across the selected segment. S: stop",
@@ -32,11 +32,11 @@ export class StatusBar {
     this.middle.textContent = tool !== "select" ? HINTS[tool] : bag ? selectionText(selected, bag) || summary(bag) : "";
     const n = outbox.unsent.length;
     const readOnly = ["view", "preview"].includes(editor.mode);
-    const aside = outbox.aside.length;
+    const aside = outbox.aside.length + outbox.questions.length;
     this.saved.dataset.state = aside ? "offline" : outbox.state;
     this.saved.hidden = readOnly;
     this.saved.textContent = { saved: "saved", saving: "saving…", offline: `offline, ${n} unsent` }[outbox.state];
-    if (aside) this.saved.append(`, ${aside} not stored`);
+    if (aside) this.saved.append(`, ${aside} not saved`);
   }
 }
 
@@ -50,7 +50,7 @@ function summary(bag) {
   const n = bag.counts?.segments ?? bag.segments.length;
   const checked = bag.counts?.checked ?? bag.segments.filter(isChecked).length;
   if (n === 0) return "no segments";
-  return `${grouped(n)} segment${n === 1 ? "" : "s"}${checked ? `, ${grouped(checked)} checked` : ""}${manyInView(bag.range)}`;
+  return `${counted(n, "segment")}${checked ? `, ${grouped(checked)} checked` : ""}${manyInView(bag.range)}`;
 }
 
 /** Why segments of a long bag are not drawn as usual. */

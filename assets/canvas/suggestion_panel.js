@@ -17,7 +17,7 @@ export class SuggestionPanel {
     if (this.node.hidden) return;
     const entries = bag === null ? [] : suggestions.entries;
     replaceWhenNew(this.list, JSON.stringify([bag?.id, entries]), () => entries.map((one) => suggestionRow(one)));
-    this.note.textContent = bag === null ? "" : suggestions.waiting ? "BirdNET is listening …" : suggestions.note;
+    this.note.textContent = bag === null ? "" : suggestions.waiting ? "BirdNET is analysing the clip …" : suggestions.note;
     this.note.title = this.note.textContent;
   }
 

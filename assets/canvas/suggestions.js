@@ -5,7 +5,7 @@
  * without waiting for them. Those of the next bags are fetched before they are asked for. Those of a picture are part
  * of the bag.
  *
- * As long as the suggestions of a sound are on their way the number keys do nothing, so that no key changes its meaning
+ * While the suggestions of a sound are being loaded the number keys do nothing, so that no key changes its meaning
  * under a finger; `number_keys.js` has the rules.
  */
 import { findClass } from "./edits.js";
@@ -15,7 +15,7 @@ const LEAST = 0.1; // as in review/suggestions.py; of a picture: less probable t
 
 export class Suggestions extends EventTarget {
   #bag = null; // the id of the bag on screen
-  #found = null; // as the route sends them; null while they are on their way
+  #found = null; // as the route sends them; null while they are being loaded
   #wanted = null; // the bag to ask for next
   #asking = false;
 
@@ -93,7 +93,7 @@ export class Suggestions extends EventTarget {
 
   async #preload() {
     const { api, queue } = this.editor;
-    for (const [id] of queue.soon()) {
+    for (const [id] of queue.upcoming()) {
       if (this.#wanted !== null || this.editor.disposables.over) return;
       if (!api.knownSuggestions(id)) await api.suggestions(id).catch(() => {});
     }

@@ -3,9 +3,9 @@ import { element } from "./dom.js";
 
 const ACTS = [
   { name: "finish", key: "Enter", label: "Finish, next", description: "These are all the tags; go to the next bag (Enter)", run: (commands) => commands.finish("absent") },
-  { name: "unsure", key: "U", label: "Not sure about the rest", description: "These tags hold, there may be more; go to the next bag (U)", run: (commands) => commands.finish("unknown") },
+  { name: "unsure", key: "U", label: "Not sure about the rest", description: "These tags are right, but there may be more; go to the next bag (U)", run: (commands) => commands.finish("unknown") },
   { name: "nothing", key: "0", label: "Nothing here", description: "No tag at all; go to the next bag (0)", run: (commands) => commands.nothingHere() },
-  { name: "suggested", key: "A", label: "Take suggestions", description: "Tag every suggestion of one half or more (A)", run: (commands) => commands.takeSuggestions() },
+  { name: "suggested", key: "A", label: "Accept suggestions", description: "Accept every suggestion with a probability of 50 % or more (A)", run: (commands) => commands.acceptSuggestions() },
 ];
 
 export class TagBar {

@@ -5,6 +5,11 @@ export function grouped(n) {
   return String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
+/** "1 segment", "12 000 segments". */
+export function counted(n, noun) {
+  return `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
+}
+
 /** A name of at most so many letters; a short last word stays, as "Great Spo… call" differs by it from "… song". */
 export function shorten(name, longest) {
   const letters = [...name];

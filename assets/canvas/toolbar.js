@@ -25,7 +25,7 @@ export class Toolbar {
       group(() => true, button("previous", "Previous (P)", () => editor.goBy(-1)), button("next", "Next (N)", () => editor.goBy(1)), this.title, this.place),
       group(
         () => editor.bag?.kind === "sound",
-        button("play", "Play the segment, or from the mark (Space)", () => editor.playback.toggle()),
+        button("play", "Play the segment, or from the playhead (Space)", () => editor.playback.toggle()),
         button("band", "Play the segment's band only (Shift+Space)", () => editor.playback.toggle({ band: true })),
         button("loop", "Loop (L)", () => editor.toggleLoop()),
         this.speed,
@@ -35,15 +35,15 @@ export class Toolbar {
         button("select", "Select and move", () => editor.tools.use("select")),
         button("box", "Draw a box (D)", () => editor.tools.toggle("box")),
         button("lasso", "Draw a lasso (D D)", () => editor.tools.toggle("lasso")),
-        button("redraw", "Draw the outline again (E)", () => editor.tools.toggle("redraw")),
+        button("redraw", "Redraw the outline (E)", () => editor.tools.toggle("redraw")),
         button("split", "Split along a line (S)", () => editor.tools.toggle("split")),
         button("merge", "Merge the selected (M)", () => editor.commands.merge()),
         button("remove", "Delete (X)", () => editor.commands.remove()),
       ),
       group(
         () => editor.mode === "review",
-        button("accept", "Accept, go to the next of the list (Enter)", () => editor.commands.accept()),
-        button("acceptAll", "Accept all of the bag that is sure (Shift+Enter)", () => editor.commands.acceptBag()),
+        button("accept", "Accept and go to the next item of the list (Enter)", () => editor.commands.accept()),
+        button("acceptAll", "Accept all predictions of the bag above the threshold (Shift+Enter)", () => editor.commands.acceptBag()),
       ),
       group(
         () => editor.bag !== null && ["review", "segment", "tag"].includes(editor.mode),
@@ -52,13 +52,13 @@ export class Toolbar {
       ),
       group(
         () => true,
-        button("back", "One view to the left (Page up)", () => editor.navigation.page(-1)),
-        button("ahead", "One view to the right (Page down)", () => editor.navigation.page(1)),
+        button("back", "Scroll left by one screen (Page up)", () => editor.navigation.page(-1)),
+        button("ahead", "Scroll right by one screen (Page down)", () => editor.navigation.page(1)),
         button("closer", "Zoom in (+)", () => editor.navigation.zoom(1.5)),
         button("farther", "Zoom out (-)", () => editor.navigation.zoom(1 / 1.5)),
-        button("whole", "See all (Shift+Home, double click)", () => editor.navigation.seeAll()),
+        button("whole", "Show the whole bag (Shift+Home, double click)", () => editor.navigation.seeAll()),
         button("view", "View: contrast, frequencies (Shift+arrows)", () => editor.viewPanel.toggle()),
-        button("keys", "Keys (?)", () => editor.toggleHelp()),
+        button("keys", "Keyboard shortcuts (?)", () => editor.toggleHelp()),
       ),
     ];
   }
@@ -72,7 +72,7 @@ export class Toolbar {
 
   #speedMenu() {
     const options = SPEEDS.map((speed, i) => element("option", { value: String(i), title: speed.description }, speed.name));
-    const menu = element("select", { title: "Speed of the sound", "aria-label": "Speed of the sound" }, ...options);
+    const menu = element("select", { title: "Playback speed", "aria-label": "Playback speed" }, ...options);
     this.disposables.listen(menu, "change", () => this.editor.player.setSpeed(SPEEDS[Number(menu.value)]));
     return menu;
   }

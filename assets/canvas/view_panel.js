@@ -5,7 +5,7 @@ export class ViewPanel {
   constructor(disposables, editor) {
     this.editor = editor;
     const steps = (name, title) => this.#steps(disposables, name, title);
-    this.reset = this.#button(disposables, "Reset", "Brightness and contrast as they were (Shift+Backspace)", () => editor.contrast.reset());
+    this.reset = this.#button(disposables, "Reset", "Reset brightness and contrast (Shift+Backspace)", () => editor.contrast.reset());
     this.low = this.#field(disposables, "Lowest frequency in kHz");
     this.high = this.#field(disposables, "Highest frequency in kHz");
     this.all = this.#button(disposables, "All", "Show all frequencies again", () => this.#send(null, null));

@@ -1,9 +1,9 @@
-/** What a person does on the wall: mark, name, accept the screen, undo. */
+/** What a person does on the wall: mark, label, accept the screen, undo. */
 import { BACKGROUND } from "./segment_labels.js";
 import { grouped } from "./text.js";
 import { afterEdit, screenEdit } from "./wall_marks.js";
 
-const ON_THEIR_WAY = "The pictures of this screen are still on their way: accept them when you have seen them.";
+const STILL_LOADING = "The pictures of this screen are still loading; accept them when you have seen them.";
 
 export class WallCommands {
   #done = []; // screens that were stored: the number of their edit, the items and marks before
@@ -48,7 +48,7 @@ export class WallCommands {
     return undefined;
   }
 
-  /** Mark everything on the screen, or take all its marks back. */
+  /** Mark everything on the screen, or unmark it if all of it is marked. */
   markScreen() {
     const { grid, marks } = this.wall;
     const ids = grid.screen.filter((id) => this.wall.isOpen(id));
@@ -106,7 +106,7 @@ export class WallCommands {
 
   /** Pictures arrived: once all of the screen are there, nothing covers them that asks to wait. */
   arrived() {
-    if (!this.#isWaiting) this.wall.notice.retract(ON_THEIR_WAY);
+    if (!this.#isWaiting) this.wall.notice.retract(STILL_LOADING);
   }
 
   /** Store the screen as one edit, and go to the next one. */
@@ -114,7 +114,7 @@ export class WallCommands {
     const { list, grid, marks, notice } = this.wall;
     const ids = grid.screen;
     if (this.#isWaiting) {
-      notice.show(ON_THEIR_WAY);
+      notice.show(STILL_LOADING);
       return;
     }
     const seen = ids.filter((id) => list.items.has(id) && typeof list.cutouts.get(id) !== "string");

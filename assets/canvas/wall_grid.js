@@ -143,7 +143,7 @@ export class WallGrid {
     if (id === (this.#hover?.id ?? null)) return;
     clearTimeout(this.#hover?.timer);
     this.wall.leave();
-    this.#hover = id === null ? null : { id, timer: setTimeout(() => this.wall.rest(id, this.#tiles.get(id)), HOVER_AFTER) };
+    this.#hover = id === null ? null : { id, timer: setTimeout(() => this.wall.showHovered(id, this.#tiles.get(id)), HOVER_AFTER) };
   }
 
   /** A tile that is dragged to a class is marked; marked ones go with it. */

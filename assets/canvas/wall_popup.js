@@ -22,11 +22,11 @@ export class WallPopup {
     this.canvas.width = bitmap.width;
     this.canvas.height = bitmap.height;
     this.canvas.getContext("2d").drawImage(bitmap, 0, 0);
-    const stage = this.wall.stage.getBoundingClientRect();
+    const area = this.wall.area.getBoundingClientRect();
     const at = tile.getBoundingClientRect();
-    const right = at.right + MARGIN + WIDTH < stage.right;
-    const left = right ? at.right + MARGIN - stage.left : at.left - stage.left - MARGIN - WIDTH;
-    const top = Math.min(Math.max(at.top - stage.top + (at.height - HEIGHT) / 2, MARGIN), stage.height - HEIGHT - MARGIN);
+    const right = at.right + MARGIN + WIDTH < area.right;
+    const left = right ? at.right + MARGIN - area.left : at.left - area.left - MARGIN - WIDTH;
+    const top = Math.min(Math.max(at.top - area.top + (at.height - HEIGHT) / 2, MARGIN), area.height - HEIGHT - MARGIN);
     Object.assign(this.node.style, { left: `${Math.max(MARGIN, left)}px`, top: `${top}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` });
     this.node.hidden = false;
   }

@@ -7,13 +7,13 @@ export function describeItem(item, marks, wall) {
   const guess = item.guesses.length ? ` ${percent(item.guesses[0][1])}` : "";
   const given = marks.labelOf(item.id);
   const mark = !marks.has(item.id) ? "" : given === null ? ", marked as wrong" : `, marked as ${nameOf(given, wall)}`;
-  const checked = isChecked(item) ? ", checked" : isUnsure(item, wall) ? ", not sure" : "";
+  const checked = isChecked(item) ? ", checked" : isUnsure(item, wall) ? ", uncertain" : "";
   return `Segment ${item.number} of ${item.name}: ${nameOf(labelOf(item), wall)}${guess}${checked}${mark}`;
 }
 
 /**
  * What Enter will do with the segments on screen, of which `isOpen` tells which have no label of a person yet, and
- * `isGuess` which have only a guess that is not sure.
+ * `isGuess` which have only an uncertain guess.
  */
 export function screenSentence(screen, marks, isOpen, isGuess = () => false) {
   const marked = screen.filter((id) => marks.has(id));
@@ -22,7 +22,7 @@ export function screenSentence(screen, marks, isOpen, isGuess = () => false) {
   const rest = accepted.length;
   const guesses = accepted.filter(isGuess).length;
   const named = marked.length - unnamed;
-  const accepts = rest ? `Enter accepts ${marked.length ? `the other ${rest}` : `these ${rest}`}` : named ? "Enter stores this screen" : "Enter goes on";
+  const accepts = rest ? `Enter accepts ${marked.length ? `the other ${rest}` : `these ${rest}`}` : named ? "Enter stores this screen" : "Enter goes to the next screen";
   const labels = named ? ` and labels ${named}` : "";
   const unsure = guesses ? `, ${guesses === rest ? "best guesses only" : `${guesses} of them by a best guess only`} (“?”)` : "";
   const hint = marked.length || !rest ? "" : " Click the wrong ones first.";

@@ -6,11 +6,11 @@ import { ICONS } from "./icons.js";
 import { grouped } from "./text.js";
 import { NO_SEGMENTS, WallClasses } from "./wall_classes.js";
 
-const ORDERS = [["doubtful", "Doubtful first"], ["sure", "Sure first"]];
-const SHOWS = [["open", "Open"], ["unsure", "Not sure"], ["checked", "Checked"], ["threshold", "By threshold"], ["all", "All"]];
+const ORDERS = [["doubtful", "Least certain"], ["sure", "Most certain"]];
+const SHOWS = [["open", "Open"], ["unsure", "Uncertain"], ["checked", "Checked"], ["threshold", "By threshold"], ["all", "All"]];
 const SHOWN_TITLES = {
   open: "Predicted as this class, and without a label",
-  unsure: "This class is only the best guess: below the threshold of “Sure from”, and without a label",
+  unsure: "This class is only the best guess: below the confidence threshold, and without a label",
   checked: "Labelled as this class by somebody who saw them",
   threshold: "Accepted by a threshold of the probability: nobody has seen them",
   all: "All of these",
@@ -31,7 +31,7 @@ export class WallToolbar {
     this.undo = button("undo", "Undo (Ctrl+Z)", () => wall.commands.undo());
     this.sound = element("button", { type: "button", title: "Play the segment under the pointer (S)", "aria-label": "Play the segment under the pointer", onclick: () => wall.playback.toggle() }, icon(SOUND));
     this.similar = button("similar", "More like the chosen segment (F)", () => wall.commands.showSimilar());
-    const keys = button("keys", "Keys (?)", () => wall.toggleHelp());
+    const keys = button("keys", "Keyboard shortcuts (?)", () => wall.toggleHelp());
     const left = element("div", { class: "group" }, this.classes.node, this.order, this.show, this.marked);
     const right = element("div", { class: "group end" }, this.place, this.accept, this.undo, this.similar, this.sound, keys);
     this.node = element("div", { class: "toolbar wall-toolbar", role: "toolbar", "aria-label": "Wall" }, left, right);
@@ -54,7 +54,7 @@ export class WallToolbar {
     this.marked.disabled = n === 0;
     this.marked.classList.toggle("chosen", wall.query?.marked !== undefined);
     this.marked.textContent = `Marked ${grouped(n)}`;
-    this.marked.title = "Marked as wrong and not stored yet: name them, or take the mark back";
+    this.marked.title = "Marked as wrong and not saved yet: give them a class, or unmark them";
     this.place.textContent = wall.placeText;
     this.accept.disabled = wall.list.ids.length === 0;
     this.undo.disabled = !wall.commands.mayUndo;

@@ -82,13 +82,13 @@ export class Wall {
     this.commands = new WallCommands(this);
     this.playback = new WallPlayback(disposables, this);
     this.grid = new WallGrid(disposables, this);
-    this.stage = element("div", { class: "wall-stage" }, this.grid.node);
+    this.area = element("div", { class: "wall-area" }, this.grid.node);
     this.classSearch = new ClassSearch(disposables, { node: this.grid.node, get width() { return this.node.clientWidth; }, get height() { return this.node.clientHeight; } });
     this.notice = new Notice(disposables);
     this.help = new Help(disposables);
     this.popup = new WallPopup(disposables, this);
     this.emptyText = element("div", { class: "empty", hidden: true });
-    this.stage.append(this.emptyText, this.classSearch.node, this.popup.node, this.help.node, this.notice.node);
+    this.area.append(this.emptyText, this.classSearch.node, this.popup.node, this.help.node, this.notice.node);
     this.toolbar = new WallToolbar(disposables, this);
     this.chips = new WallChips(disposables, this);
     this.status = element("div", { class: "statusbar" }, element("span", { class: "selection" }), element("span", { class: "saved" }));
@@ -105,7 +105,7 @@ export class Wall {
     disposables.listen(this.outbox, "change", () => this.refresh());
     disposables.listen(this.outbox, "stored", ({ detail }) => this.#stored(detail.done));
     for (const part of this.#parts) disposables.watchSize(part.node ?? part, () => this.#fit());
-    this.root.replaceChildren(this.toolbar.node, this.stage, this.chips.node, this.status, this.outboxPanel.node, this.live);
+    this.root.replaceChildren(this.toolbar.node, this.area, this.chips.node, this.status, this.outboxPanel.node, this.live);
   }
 
   get #parts() {
@@ -155,7 +155,7 @@ export class Wall {
     }
   }
 
-  /** Without a request: the class with the most segments to check, the sure ones if there are any. */
+  /** Without a request: the class with the most segments to check, the certain ones if there are any. */
   async #first() {
     const { classes } = await this.api.wall({});
     const [most] = [...classes].sort((a, b) => b.counts.open - a.counts.open || b.counts.unsure - a.counts.unsure);
@@ -227,7 +227,7 @@ export class Wall {
 
   // what is on screen
 
-  /** Fetch what is in sight, then the next screen, then the one before. */
+  /** Fetch what is visible, then the next screen, then the one before. */
   scrolled() {
     const { layout, node } = this.grid;
     const [first, last] = layout.range(node.scrollTop);
@@ -252,8 +252,8 @@ export class Wall {
     if (id !== null && !quiet) this.playback.listen(id);
   }
 
-  /** The pointer rests on a tile. */
-  rest(id, tile) {
+  /** The pointer rests on a tile: play its sound, or show its picture enlarged. */
+  showHovered(id, tile) {
     if (this.kind === "sound") this.playback.listen(id);
     else if (tile) this.popup.show(id, tile);
   }
@@ -285,7 +285,7 @@ export class Wall {
     return this.data.sureFrom;
   }
 
-  /** Is there only a guess for it that is not sure? */
+  /** Is there only an uncertain guess for it? */
   isGuess(id) {
     const item = this.list.items.get(id);
     return item !== undefined && isUnsure(item, this);

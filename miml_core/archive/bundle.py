@@ -214,7 +214,7 @@ def read_bundle(path: str | Path) -> ModelBundle:
 
 
 @lru_cache(maxsize=2)
-def kept_bundle(path: Path) -> ModelBundle:
+def read_bundle_cached(path: Path) -> ModelBundle:
     """Return the bundle of a file that never changes, read once per process."""
     return read_bundle(path)
 

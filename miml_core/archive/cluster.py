@@ -27,7 +27,7 @@ _ATTEMPTS = 5
 _WAIT_SECONDS = 60
 _ALONE_SECONDS = 180.0
 """How long tasks may wait without any worker: one that died is started again within seconds, on a busy computer later.
-Dask itself waits without end, also if it failed to start a worker again."""
+Dask itself waits forever, also if it failed to start a worker again."""
 _LOOK_SECONDS = 5.0
 _DASHBOARD = "127.0.0.1:8787"
 
@@ -178,15 +178,15 @@ def _next_batch(ready: as_completed, client: Client) -> list[Future]:
             if client.nthreads():
                 alone_since = now
             elif now - alone_since > _ALONE_SECONDS:
-                raise LostCluster(
-                    "Dask has no workers any more. What is done is stored: start again, and it continues."
-                )
+                raise LostCluster("Dask has no workers left. What is done is stored: start again, and it continues.")
     batch: list[Future] = ready.next_batch(block=False)
     return batch
 
 
 def _result(future: Future) -> Any:
-    """Return the result of a task, its exception, or None if Dask forgot it, as it does when many workers die.
+    """Return the result of a task, its exception, or None if Dask forgot it or cannot deliver it.
+
+    Both happen when many workers die; the task is then given to Dask again.
 
     The status of a future may change at any time: the result of a task that ended is lost if its worker dies before the
     result is fetched. So the result itself is asked for, and `as_completed` is used without results: with them
@@ -199,9 +199,11 @@ def _result(future: Future) -> Any:
     except CancelledError:
         return None
     except Exception as error:
-        if future.status != "error":
-            raise
-        return LostProcess(str(error)) if isinstance(error, KilledWorker) else error
+        if future.status == "error":
+            return LostProcess(str(error)) if isinstance(error, KilledWorker) else error
+        if isinstance(error, TimeoutError):
+            return None
+        raise
 
 
 def _limit(client: Client) -> int:

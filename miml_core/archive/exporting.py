@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from datetime import UTC, datetime
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlalchemy import select
 from miml_core import __version__
 from miml_core.archive.bundle import BundleClass, write_bundle
 from miml_core.errors import BagtagError
+from miml_core.json_text import iso_time
 from miml_core.project import Project, Run
 from miml_core.project.db import schema
 from miml_core.project.learning import training_runs
@@ -99,8 +100,8 @@ def _provenance(project: Project, run: Run) -> dict[str, Any]:
         "model": run.model,
         "params": run.params,
         "seed": run.seed,
-        "trained_at": _moment(run.started_at),
-        "exported_at": _moment(datetime.now(UTC).timestamp()),
+        "trained_at": iso_time(run.started_at),
+        "exported_at": iso_time(time.time()),
         "annotators": sorted(name for name in people if name),
         "tagged_bags": run.n_bags,
         "segments": run.n_segments,
@@ -115,7 +116,3 @@ def _embedding(name: str, kind: str) -> dict[str, Any]:
 
     found = find_embedding(name, kind)
     return {"name": name, "columns": len(found.names), "licence": found.licence}
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

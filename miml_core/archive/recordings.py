@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from miml_core.atomic_files import atomic_writer
 from miml_core.errors import BagtagError, printable
+from miml_core.media.recording_time import recorder_clock, utc_offset_minutes
 
 UNKNOWN = "unknown"
 """The day, or the site, of a file without one."""
@@ -122,7 +123,7 @@ def _read_header(found: FoundFile, kind: str) -> RecordingFile:
     try:
         facts |= _sound_header(Path(found.path)) if kind == "sound" else _picture_header(Path(found.path))
     except Exception as error:
-        return RecordingFile(**facts, problem=reason_of(found.path, error), again=may_pass(error))
+        return RecordingFile(**facts, problem=reason_of(found.path, error), again=is_temporary(error))
     return RecordingFile(**facts)
 
 
@@ -159,14 +160,10 @@ def _fingerprint(path: Path) -> str:
 
 
 def _clock(moment: datetime, source: str) -> dict[str, Any]:
-    """Return the time as the recorder's clock showed it; the time of a file may be that of a copy."""
-    if source == "file time":
+    """Return the time as the recorder's clock showed it."""
+    if recorder_clock(moment, source) is None:
         return {}
-    offset = moment.utcoffset()
-    return {
-        "recorded_at": moment.replace(tzinfo=None).isoformat(),
-        "utc_offset": None if offset is None else round(offset.total_seconds() / 60),
-    }
+    return {"recorded_at": moment.replace(tzinfo=None).isoformat(), "utc_offset": utc_offset_minutes(moment)}
 
 
 def reason_of(path: str, error: Exception) -> str:
@@ -176,7 +173,7 @@ def reason_of(path: str, error: Exception) -> str:
     return f"{Path(path).name} could not be processed ({type(error).__name__}: {error})."
 
 
-def may_pass(error: Exception) -> bool:
+def is_temporary(error: Exception) -> bool:
     """Return whether a file may be readable the next time: anything but a fault of its content."""
     return not isinstance(error, BagtagError) or isinstance(error.__cause__, OSError)
 
@@ -205,7 +202,10 @@ class SitePattern:
             try:
                 self._pattern = re.compile(pattern)
             except re.error as error:
-                raise BagtagError(f"The site pattern {pattern!r} is no regular expression: {error}.") from error
+                raise BagtagError(
+                    f"The site pattern {pattern!r} is not a valid regular expression: {error}. Correct it, or leave "
+                    "it out."
+                ) from error
             if not self._pattern.groups:
                 raise BagtagError(f"The site pattern {pattern!r} needs a group, such as (?P<site>[^_]+).")
 

@@ -8,7 +8,7 @@
       folders.json                  where the recordings were when the model was last applied
 
 A task is done when its file of clips exists, which is written last. Files appear whole, under names made from what they
-are of: doing a task twice writes the same files again. Nothing else says what is done, so nothing can be out of step.
+are of: doing a task twice writes the same files again. Nothing else records what is done: nothing can be out of step.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def remove_result(archive: Path, result: Result) -> None:
 
 
 def remove_unfinished(archive: Path, model_id: str, planned: Iterable[Result]) -> int:
-    """Remove what interrupted tasks left behind: temporary files, and tables of tasks that are not planned any more."""
+    """Remove what interrupted tasks left behind: temporary files, and tables of tasks that are no longer planned."""
     removed = 0
     for table in TABLES:
         for path in (archive / table).glob(f"site=*/day=*/{_TEMPORARY}"):
@@ -151,7 +151,7 @@ def remove_unfinished(archive: Path, model_id: str, planned: Iterable[Result]) -
     return removed
 
 
-def retried(archive: Path, model_id: str) -> list[Result]:
+def results_to_retry(archive: Path, model_id: str) -> list[Result]:
     """Return the results with failures that may have passed."""
     import pyarrow.parquet as pq
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from miml_core import installation
 from miml_core.archive import results
-from miml_core.archive.bundle import SUFFIX, ModelBundle, kept_bundle, read_bundle
+from miml_core.archive.bundle import SUFFIX, ModelBundle, read_bundle, read_bundle_cached
 from miml_core.archive.cluster import LostCluster, LostProcess, connect, run_bounded
 from miml_core.archive.plan import Stretch, Task, plan_tasks
 from miml_core.archive.recordings import (
@@ -75,6 +75,11 @@ class ApplyProgress:
 
 
 Report = Callable[[ApplyProgress], None]
+"""Called with what is known of a run so far.
+
+Not a `Progress`, because one number of steps does not describe a run: files and hours advance at the same time, time
+left excludes what an earlier run did, and the page lists failures and the address of the dashboard while it works.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class ApplyOptions:
     site_pattern : str, optional
         See `SitePattern`.
     remove_missing : bool
-        Remove results of files that do not exist any more; otherwise they are a reason to stop.
+        Remove results of files that no longer exist; otherwise they are a reason to stop.
     task_seconds : float, optional
         Sound per task.
     in_process : bool
@@ -296,10 +301,10 @@ def _remove_outdated(archive: Path, model_id: str, tasks: list[Task], remove_mis
     if missing and not remove_missing:
         named = ", ".join(sorted(missing)[:_NAMED]) + (" ..." if len(missing) > _NAMED else "")
         raise BagtagError(
-            f"{len(missing)} files of which the archive has results are not there any more ({named}). Restore them, or "
+            f"{len(missing)} files of which the archive has results no longer exist ({named}). Restore them, or "
             "remove their results with `--remove-missing`."
         )
-    for result in [*outdated, *results.retried(archive, model_id)]:
+    for result in [*outdated, *results.results_to_retry(archive, model_id)]:
         results.remove_result(archive, result)
     results.remove_unfinished(archive, model_id, planned)
 
@@ -307,7 +312,7 @@ def _remove_outdated(archive: Path, model_id: str, tasks: list[Task], remove_mis
 def _work(
     cluster: _Cluster, archive: Path, bundle_file: Path, tasks: list[Task], now: ApplyProgress, report: Report
 ) -> None:
-    stored = set(results.results_of(archive, kept_bundle(bundle_file).id))
+    stored = set(results.results_of(archive, read_bundle_cached(bundle_file).id))
     to_do = [task for task in tasks if Result(task.site, task.day, task.name) not in stored]
     now.stage, now.files = "applying", now.of_files - sum(one.is_end for task in to_do for one in task.stretches)
     now.of_seconds = sum(task.seconds for task in tasks)
@@ -346,9 +351,13 @@ def _do_tasks(
 
 def _do_apart(client: Client | None, task: Task, error: Exception, archive: Path, bundle_file: Path) -> TaskReport:
     """Do the stretches of a task one by one, after one of them ended the process or raised an error."""
-    bundle = kept_bundle(bundle_file)
+    bundle = read_bundle_cached(bundle_file)
     if isinstance(error, OSError):  # the disk is full, or the archive is not reachable: no fault of a recording
-        raise BagtagError(f"The results could not be stored: {error.strerror or error}.") from error
+        reason = error.strerror or str(error).removesuffix(".")
+        raise BagtagError(
+            f"The results could not be written to {str(archive)!r}: {reason}. Free some space or reconnect the disk, "
+            "then start again: finished work is kept."
+        ) from error
     parts: dict[Stretch, Tables] = {}
 
     def key(stretch: Stretch) -> str:
@@ -357,7 +366,10 @@ def _do_apart(client: Client | None, task: Task, error: Exception, archive: Path
     for stretch, part in run_bounded(client, do_stretch, task.stretches, str(bundle_file.absolute()), key=key):
         if isinstance(part, LostProcess):
             name = Path(stretch.recording.path).name
-            reason = f"{name} ended the process that worked on it several times, perhaps for lack of memory."
+            reason = (
+                f"{name} was left out: the worker process crashed on it several times, perhaps because memory ran out. "
+                "Use fewer processes (`--workers`), or remove the file."
+            )
             part = failed_part(stretch, reason, bundle.id)
         elif isinstance(part, Exception):
             part = failed_part(stretch, reason_of(stretch.recording.path, part), bundle.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from miml_core.archive.run import model_file
 from miml_core.archive.sampling import ClassEstimates, Stratum, draw_sample, estimate_classes
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress, ignore_progress
 from miml_core.project import Project
 from miml_core.project.db.own_folders import own_folder
 from miml_core.project.db.schema import BY_EYE, verdicts
@@ -54,7 +55,7 @@ def draw_into_project(
     model_id: str | None = None,
     recordings: Path | None = None,
     annotator: str = "",
-    tick: Callable[[int, int, str], None] | None = None,
+    progress: Progress = ignore_progress,
 ) -> DrawnSample:
     """Draw a sample of an archive and make it the review list of a project, which is created if there is none.
 
@@ -74,8 +75,8 @@ def draw_into_project(
     recordings : Path, optional
         Where the recordings are, if they have been moved: the folder that was given to `apply`.
     annotator : str
-    tick : callable, optional
-        Called as `tick(done, of, file)`.
+    progress : Progress
+        Called after each file.
     """
     model_id = choose_model(archive, model_id)
     bundle = read_bundle(model_file(archive, model_id))
@@ -100,8 +101,7 @@ def draw_into_project(
             else:
                 bag_ids |= {bag for bag, _ in found}
                 segment_ids |= {place: segment for place, (_, segment) in zip(places, found)}
-            if tick is not None:
-                tick(number + 1, len(by_file), file)
+            progress(number + 1, len(by_file), {"what": f"reading {file}"})
         if not segment_ids:
             raise BagtagError(f"None of the recordings can be used: {failures[0][1]}")
         _predict(project, bundle, sorted(bag_ids), annotator)
@@ -136,7 +136,7 @@ def _check_found(files: Iterable[str], roots: dict[str, Path]) -> None:
 
 
 def read_estimates(project: Project, confidence: float = 0.95) -> list[ClassEstimates]:
-    """Return what the answers so far say of each class of the archive; what a threshold accepted is no answer.
+    """Return estimates for each class of the archive from the answers so far; what a threshold accepted is no answer.
 
     Raises
     ------
@@ -217,7 +217,10 @@ def _roots(archive: Path, recordings: Path | None) -> dict[str, Path]:
     try:
         roots = {name: Path(path) for name, path in json.loads((archive / "folders.json").read_text()).items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise BagtagError(f"{str(archive / 'folders.json')!r} cannot be read; apply the model again.") from error
+        raise BagtagError(
+            f"{str(archive / 'folders.json')!r}, the list of the folders of the recordings, is damaged or missing; "
+            "apply the model again."
+        ) from error
     given = installation.allowed_folders(archive, "media")
     roots = {name: folder for name, folder in roots.items() if folder in given}
     return roots if recordings is None else {**roots, recordings.absolute().name: recordings.absolute()}
@@ -226,7 +229,7 @@ def _roots(archive: Path, recordings: Path | None) -> dict[str, Path]:
 def _path(file: str, roots: dict[str, Path]) -> Path:
     root, _, below = file.partition("/")
     if root not in roots or ".." in below.split("/"):
-        raise BagtagError(f"It is not known where {file!r} is; give its folder with `--recordings`.")
+        raise BagtagError(f"The folder of the recording {file!r} is not known; give it with `--recordings`.")
     return roots[root] / below
 
 
@@ -272,7 +275,7 @@ def _segment(project: Project, bag_id: int, row: dict[str, Any]) -> int:
         if is_same and abs(one.low - row["low"]) + abs(one.high - row["high"]) < _SAME_HERTZ:
             return one.id
     raise BagtagError(
-        f"{Path(row['file']).name} has no segment from {row['start']:.2f} to {row['end']:.2f} s any more: it has "
+        f"{Path(row['file']).name} no longer has a segment from {row['start']:.2f} to {row['end']:.2f} s: it has "
         "changed since the model was applied. Apply the model again."
     )
 

@@ -257,7 +257,7 @@ def _margin(parts: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.fl
 
 @dataclass(frozen=True)
 class ClassEstimates:
-    """What a sample says of one class.
+    """Estimates for one class from a sample.
 
     Attributes
     ----------
@@ -290,7 +290,7 @@ class ClassEstimates:
     of_class: Estimate
 
     def threshold_for(self, precision: float) -> float | None:
-        """Return the lowest threshold from which on the precision is, by the lower end of its interval, as wanted."""
+        """Return the lowest threshold whose precision is, by the lower end of its interval, as wanted."""
         good = [t for t, _, found in self.thresholds if found.low >= precision]
         return min(good) if good else None
 

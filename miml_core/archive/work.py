@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.archive.bundle import ModelBundle, kept_bundle
+from miml_core.archive.bundle import ModelBundle, read_bundle_cached
 from miml_core.archive.plan import Stretch, Task
-from miml_core.archive.recordings import may_pass, reason_of
+from miml_core.archive.recordings import is_temporary, reason_of
 from miml_core.archive.results import is_done, schema, table_of, write_result
 from miml_core.errors import BagtagError
 
@@ -52,7 +52,7 @@ def do_task(task: Task, archive: str, bundle_file: str) -> TaskReport:
     prepare_process()
     if is_done(Path(archive), task):  # by a worker that was thought to be lost
         return TaskReport(sum(one.is_end for one in task.stretches), task.seconds, 0, [])
-    bundle = kept_bundle(Path(bundle_file))
+    bundle = read_bundle_cached(Path(bundle_file))
     parts = [do_stretch(stretch, bundle_file) for stretch in task.stretches]
     return store_parts(task, parts, Path(archive), bundle)
 
@@ -60,7 +60,7 @@ def do_task(task: Task, archive: str, bundle_file: str) -> TaskReport:
 def do_stretch(stretch: Stretch, bundle_file: str) -> Tables:
     """Return the rows of a stretch by table; a clip that cannot be processed ends it, and is a failure."""
     prepare_process()
-    bundle = kept_bundle(Path(bundle_file))
+    bundle = read_bundle_cached(Path(bundle_file))
     recording, path = stretch.recording, Path(stretch.recording.path)
     windows = _windows(stretch, bundle)
     segments = schema("segments").empty_table()
@@ -75,11 +75,11 @@ def do_stretch(stretch: Stretch, bundle_file: str) -> Tables:
             done.append((start, end, bundle.instances(path, start, end)))
     except Exception as error:
         start = windows[len(done)][0] if windows else 0.0
-        rows["failures"].append(_failure(stretch, start, reason_of(recording.path, error), may_pass(error)))
+        rows["failures"].append(_failure(stretch, start, reason_of(recording.path, error), is_temporary(error)))
     try:
         segments, rows["clips"] = _predicted(stretch, done, bundle)
     except Exception as error:
-        rows["failures"].append(_failure(stretch, 0.0, reason_of(recording.path, error), may_pass(error)))
+        rows["failures"].append(_failure(stretch, 0.0, reason_of(recording.path, error), is_temporary(error)))
     return {"segments": segments, **{name: table_of(name, found, bundle.id) for name, found in rows.items()}}
 
 
@@ -120,12 +120,14 @@ def _windows(stretch: Stretch, bundle: ModelBundle) -> list[tuple[float, float]]
 
 
 def _check_unchanged(stretch: Stretch) -> None:
-    """Raise if the file is not the one of the plan any more; its result is made the next time."""
+    """Raise if the file is no longer the one of the plan; its result is made the next time."""
     from miml_core.project.media.fingerprint import fingerprint
 
     path = Path(stretch.recording.path)
     if fingerprint(path) != (stretch.recording.size, stretch.recording.fingerprint):
-        raise BagtagError(f"{path.name} was changed meanwhile; start again.") from OSError("changed")
+        raise BagtagError(
+            f"{path.name} was changed while the model was applied; start the command or job again."
+        ) from OSError("changed")
 
 
 def _predicted(
@@ -229,7 +231,7 @@ def _time(stretch: Stretch, seconds: float) -> datetime | None:
 
 
 def _times(stretch: Stretch, seconds: NDArray[np.float64]) -> pa.Array:
-    """Do the same for many places of a recording."""
+    """Return the times of many places of a recording, null if the time of the recording is not known."""
     import pyarrow as pa
 
     first = _time(stretch, 0.0)

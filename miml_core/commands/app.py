@@ -1,8 +1,8 @@
 """Examples:
 
-python -m miml_core app                     open the app in the browser
-python -m miml_core app --port 8600         on another port
-python -m miml_core app --no-browser        print the address only
+bagtag app                     open the app in the browser
+bagtag app --port 8600         on another port
+bagtag app --no-browser        print the address only
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not 1 <= args.port <= 65535:
         raise BagtagError(f"A port is a number from 1 to 65535, not {args.port}.")
-    command = [sys.executable, "-m", "streamlit", "run", str(app_script()), f"--server.port={args.port}"]
+    # -P: Python files in the folder in which the command was given are never imported.
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(app_script()), f"--server.port={args.port}"]
     return subprocess.call([*command, f"--server.headless={str(args.no_browser).lower()}"])
 
 

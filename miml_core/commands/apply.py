@@ -1,12 +1,12 @@
 """Examples:
 
-  python -m miml_core apply marsh.bagtag ~/recordings --out ~/archive                  one process per core
-  python -m miml_core apply marsh.bagtag /disk1 /disk2 --out ~/archive --site-pattern '(?P<site>S\\d+)_'
-  python -m miml_core apply marsh.bagtag /data --out /data/archive --scheduler tcp://10.0.0.1:8786
+  bagtag apply marsh.bagtag ~/recordings --out ~/archive                  one process per core
+  bagtag apply marsh.bagtag /disk1 /disk2 --out ~/archive --site-pattern '(?P<site>S\\d+)_'
+  bagtag apply marsh.bagtag /data --out /data/archive --scheduler tcp://10.0.0.1:8786
 
 Writes a Parquet data set, by site and day: segments with their classes, clips with the probabilities of their tags, and
 files that could not be processed. A command that was interrupted, in whatever way, continues when it is started again.
-A site is the first folder below the given one, unless a pattern says otherwise; a day is that of the recording.
+A site is the first folder below the given one, unless a pattern is given; a day is that of the recording.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site-pattern", metavar="REGEX", help="takes the site from a file's path: the group named site, or the first"
     )
-    parser.add_argument(
-        "--remove-missing", action="store_true", help="remove results of files that do not exist any more"
-    )
+    parser.add_argument("--remove-missing", action="store_true", help="remove results of files that no longer exist")
     parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
 
 

@@ -1,7 +1,7 @@
 """Examples:
 
-  python -m miml_core backup ~/marsh                        into the project's folder backups
-  python -m miml_core backup ~/marsh /mnt/usb/marsh.db      into a new file
+  bagtag backup ~/marsh                        into the project's folder backups
+  bagtag backup ~/marsh /mnt/usb/marsh.db      into a new file
 
 Other people can keep working meanwhile. A backup contains tags, labels, segments, history and settings, but no
 recordings, pictures or model files.

@@ -8,9 +8,9 @@ the expected calibration error of the same probabilities, and of the predicted t
 label count as background.
 
 examples:
-  python -m miml_core bench --data data/miml
-  python -m miml_core bench --data data/miml --models ored-lr,sim --sets hja --json figures.json
-  python -m miml_core bench --data data/miml --models ored-lr --corrections 0,1,2,5,10,20
+  bagtag bench --data data/miml
+  bagtag bench --data data/miml --models ored-lr,sim --sets hja --json figures.json
+  bagtag bench --data data/miml --models ored-lr --corrections 0,1,2,5,10,20
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _measure(sets: list[Any], models: list[str], report: _Report) -> None:
         for number, (data, name) in enumerate(pairs, start=1):
             bar.update(task, description=f"{data.name}: {name}")
             try:
-                row = measure(data, name, folds=folds, seed=seed, tick=lambda: bar.advance(task))
+                row = measure(data, name, folds=folds, seed=seed, progress=lambda *_: bar.advance(task))
             except BagtagError as error:
                 report.refuse(f"{data.name}, {name}: {error}")
             else:
@@ -154,11 +154,14 @@ def _corrections(sets: list[Any], models: list[str], shares: list[float], report
         for data in known:
             for name in models:
                 bar.update(task, description=f"{data.name}: {name}")
-                tick = lambda: bar.advance(task)  # noqa: E731
                 try:
-                    report.add(measure_corrections(data, name, shares, seed=report.args.seed, tick=tick))
+                    row = measure_corrections(
+                        data, name, shares, seed=report.args.seed, progress=lambda *_: bar.advance(task)
+                    )
                 except BagtagError as error:
                     report.refuse(f"{data.name}, {name}: {error}")
+                else:
+                    report.add(row)
     table = Table(
         "set", "model", *(f"{share:g} %" for share in shares), title="Accuracy on the segments without a correction (%)"
     )

@@ -6,8 +6,8 @@ seconds, which are shares of those it takes to type the label of every segment (
 means over several seeds, which determine the order of the bags, and the range of what 95 % cost.
 
 examples:
-  python -m miml_core bench-economy --data ../shared/data --json economy.json
-  python -m miml_core bench-economy --data ../shared/data --sets hja
+  bagtag bench-economy --data ../shared/data --json economy.json
+  bagtag bench-economy --data ../shared/data --sets hja
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from miml_core.errors import BagtagError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
+
+    from miml_core.progress import Progress
 
 _TABLE_WIDTH = 150
 _MOST_SEEDS = 100
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.data.is_dir():
         raise BagtagError(f"{args.data} is not a folder; give the folder that contains miml/, audio/ and images/.")
     if args.json is not None and not args.json.resolve().parent.is_dir():
-        raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}.")
+        raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}; create it.")
     console = Console()
     console.width = max(console.width, _TABLE_WIDTH)
     figures: dict[str, list[dict[str, Any]]] = {}
@@ -59,19 +62,19 @@ def run(args: argparse.Namespace) -> int:
     for one in labelled_sets(args.data, wanted, args.jobs):
         of = N_STEPS * args.seeds
         with console.status(f"{one.name}: 0 of {of} ways") as status:
-            done = 0
-
-            def step(name: str = one.name, status: Any = status, of: int = of) -> None:
-                nonlocal done
-                done += 1
-                status.update(f"{name}: {done} of {of} ways")
-
-            seeds = range(args.seed, args.seed + args.seeds)
-            figures[one.name] = [measure_economy(one.bags, one.truth, seed, step) for seed in seeds]
+            figures[one.name] = []
+            for number in range(args.seeds):
+                progress = _progress(status, one.name, N_STEPS * number, of)
+                figures[one.name].append(measure_economy(one.bags, one.truth, args.seed + number, progress))
         _print_table(console, one.name, figures[one.name])
         if args.json is not None:
             write_json(args.json, figures)
     return 0
+
+
+def _progress(status: Status, name: str, before: int, of: int) -> Progress:
+    """Return the progress of one seed, as part of that of all seeds."""
+    return lambda step, *_: status.update(f"{name}: {before + step} of {of} ways")
 
 
 def _print_table(console: Console, name: str, seeds: list[dict[str, Any]]) -> None:

@@ -6,7 +6,7 @@ given the tags and in new clips and pictures, without a background class and wit
 expected calibration error.
 
 example:
-  python -m miml_core bench-media --data ../shared/data --json figures.json
+  bagtag bench-media --data ../shared/data --json figures.json
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs == 0:
         raise BagtagError("Give the number of processes with --jobs: 1 or more, or -1 for one per core.")
     if args.json is not None and not args.json.resolve().parent.is_dir():
-        raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}.")
+        raise BagtagError(f"{args.json} cannot be written: there is no folder {args.json.resolve().parent}; create it.")
     console = Console()
     figures: dict[str, Any] = {}
     for part, (folder, module, function) in PARTS.items():

@@ -1,10 +1,10 @@
 """Examples:
 
-  python -m miml_core check ~/marsh
-  python -m miml_core check ~/marsh --repair      repair what can be repaired, after a backup; labels and tags are kept
-  python -m miml_core check ~/marsh --moved-to ~/archive     look for missing files in this folder and below
-  python -m miml_core check ~/marsh --allow /data/2024       allow reading media below this folder on this computer
-  python -m miml_core check ~/marsh --accept-changed         use files that have changed since they were added
+  bagtag check ~/marsh
+  bagtag check ~/marsh --repair      repair what can be repaired, after a backup; labels and tags are kept
+  bagtag check ~/marsh --moved-to ~/archive     look for missing files in this folder and below
+  bagtag check ~/marsh --allow /data/2024       allow reading media below this folder on this computer
+  bagtag check ~/marsh --accept-changed         use files that have changed since they were added
 
 The exit code is 0 if there is no problem, or none is left; otherwise 1.
 """

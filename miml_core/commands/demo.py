@@ -1,10 +1,10 @@
 """Examples:
 
-  python -m miml_core demo ~/bagtag-demo                    the sound demo, with a trained model
-  python -m miml_core demo ~/bagtag-demo --kind both        ~/bagtag-demo/sound and ~/bagtag-demo/picture
-  python -m miml_core demo ~/bagtag-demo --no-train --json
-  python -m miml_core demo ~/bagtag-survey --survey         50 hours at 3 sites, from 60 tagged clips to activity curves
-  python -m miml_core demo ~/bagtag-survey --survey --hours 2 --days 4 --sites 2
+  bagtag demo ~/bagtag-demo                    the sound demo, with a trained model
+  bagtag demo ~/bagtag-demo --kind both        ~/bagtag-demo/sound and ~/bagtag-demo/picture
+  bagtag demo ~/bagtag-demo --no-train --json
+  bagtag demo ~/bagtag-survey --survey         50 hours at 3 sites, from 60 tagged clips to activity curves
+  bagtag demo ~/bagtag-survey --survey --hours 2 --days 4 --sites 2
 
 Everything is generated; nothing is downloaded. The true labels are in truth.json, which training does not use; the
 figures at the end compare the model with them.
@@ -40,9 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="train the default model, so that there are predictions to review",
     )
     parser.add_argument("--survey", action="store_true", help="a survey of many hours, and all steps to its activity")
-    parser.add_argument("--hours", type=number(0.01, 2000), default=50.0, help="of sound in the survey (default: 50)")
-    parser.add_argument("--days", type=whole_number(1, 60), default=10, help="of the survey (default: 10)")
-    parser.add_argument("--sites", type=whole_number(1, 6), default=3, help="of the survey (default: 3)")
+    parser.add_argument(
+        "--hours", type=number(0.01, 2000), default=50.0, help="hours of sound in the survey (default: 50)"
+    )
+    parser.add_argument("--days", type=whole_number(1, 60), default=10, help="days of the survey (default: 10)")
+    parser.add_argument("--sites", type=whole_number(1, 6), default=3, help="sites of the survey (default: 3)")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
 
 
@@ -69,7 +71,7 @@ def _make(folder: Path, kind: Kind, args: argparse.Namespace) -> dict[str, Any]:
 
     began = time.monotonic()
     with Bar(transient=True, disable=args.json or not sys.stderr.isatty()) as bar:
-        task = bar.add_task(f"making the {kind} demo")
+        task = bar.add_task(f"creating the {kind} demo")
         project = make_demo(
             folder,
             kind,

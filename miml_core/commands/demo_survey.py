@@ -14,7 +14,7 @@ from miml_core.progress import Progress
 
 if TYPE_CHECKING:
     from miml_core.demo.survey.chain import ProgressOf
-    from miml_core.demo.survey.report import Compared, SpeciesReport, SurveyReport
+    from miml_core.demo.survey.report import ComparedEstimate, SpeciesReport, SurveyReport
 
 _WIDTH = 118
 
@@ -91,7 +91,7 @@ The truth of the generator was used for the tags of the clips and for the answer
 them, and for this comparison. Learning saw the tags only.
 
 Seconds: {", ".join(f"{title} {value:g}" for title, value in report.seconds.items())}
-Open the project {str(folder)!r} in the app (python -m miml_core app); its archive is {str(archive)!r}."""
+Open the project {str(folder)!r} in the app (bagtag app); its archive is {str(archive)!r}."""
     )
 
 
@@ -108,15 +108,15 @@ def _row(one: SpeciesReport) -> list[str]:
     ]
 
 
-def _percent(pair: Compared) -> str:
+def _percent(pair: ComparedEstimate) -> str:
     found = pair.estimate
     return f"{found.value:.0%}, {found.low:.0%}-{found.high:.0%} ({pair.true:.1%}){_mark(pair)}"
 
 
-def _count(pair: Compared) -> str:
+def _count(pair: ComparedEstimate) -> str:
     found = pair.estimate
     return f"{found.value:,.0f}, {found.low:,.0f}-{found.high:,.0f} ({pair.true:,.0f}){_mark(pair)}"
 
 
-def _mark(pair: Compared) -> str:
+def _mark(pair: ComparedEstimate) -> str:
     return "" if pair.is_covered else "!"

@@ -5,7 +5,7 @@ import signal
 import sys
 
 
-def end_when_stopped() -> None:
+def exit_on_interrupt() -> None:
     """Exit at Ctrl-C with a message instead of a traceback, until another handler is set."""
     signal.signal(signal.SIGINT, _end)
 

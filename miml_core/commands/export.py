@@ -1,13 +1,13 @@
 """Examples:
 
-  python -m miml_core export ~/marsh calls.csv                                  labels and predictions, as CSV
-  python -m miml_core export ~/marsh tables --format raven --min-probability 0.8
-  python -m miml_core export ~/marsh labels.zip --format audacity --what confirmed
+  bagtag export ~/marsh calls.csv                                  labels and predictions, as CSV
+  bagtag export ~/marsh tables --format raven --min-probability 0.8
+  bagtag export ~/marsh labels.zip --format audacity --what confirmed
 
-  python -m miml_core export ~/marsh clips --format birdnet-training --class Wren --since 2024-05-01
-  python -m miml_core export ~/marsh clips --format cut-outs --padding 0.25 --rate 22050
+  bagtag export ~/marsh clips --format birdnet-training --class Wren --since 2024-05-01
+  bagtag export ~/marsh clips --format cut-outs --padding 0.25 --rate 22050
 
-Cut-outs and training folders take checked labels only, unless --what says otherwise. A file that ends in
+Cut-outs and training folders take checked labels only, unless --what selects others. A file that ends in
 .provenance.json is written beside, or into the folder, of every export: model, settings, people and filters.
 A file that exists is only replaced if an export of this project wrote it and it has not changed since.
 """

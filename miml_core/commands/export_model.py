@@ -1,7 +1,7 @@
 """Examples:
 
-  python -m miml_core export-model ~/marsh marsh.bagtag            the model of the current run, for `apply`
-  python -m miml_core export-model ~/marsh marsh.bagtag --run 3    of an earlier run
+  bagtag export-model ~/marsh marsh.bagtag            the model of the current run, for `apply`
+  bagtag export-model ~/marsh marsh.bagtag --run 3    of an earlier run
 
 The file has everything that is needed to apply the model elsewhere: classes, settings, weights, and their provenance.
 """

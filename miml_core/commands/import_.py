@@ -1,8 +1,8 @@
 """Examples:
 
-  python -m miml_core import ~/marsh ~/recordings                      a folder with its subfolders
-  python -m miml_core import ~/marsh dawn.wav --bag-length 10          cut into bags of ten seconds
-  python -m miml_core import ~/marsh ~/night --bag-length 5 --overlap 1 --remainder drop
+  bagtag import ~/marsh ~/recordings                      a folder with its subfolders
+  bagtag import ~/marsh dawn.wav --bag-length 10          cut into bags of ten seconds
+  bagtag import ~/marsh ~/night --bag-length 5 --overlap 1 --remainder drop
 
 A file that is already in the project is not added again. Files that cannot be read are listed on standard error, the
 others are imported, and the exit code is 3. A truncated recording is imported up to its end, with a note.

@@ -1,10 +1,10 @@
 """Examples:
 
-  python -m miml_core import-labels ~/marsh ~/raven-tables                       a folder of selection tables
-  python -m miml_core import-labels ~/marsh results.csv --as suggestions --min-score 0.5
-  python -m miml_core import-labels ~/bats project.json --as tags --rest absent  whombat's boxes as tags of the clips
-  python -m miml_core import-labels ~/marsh calls.csv --column label=bird --column start_s=from --column end_s=to
-  python -m miml_core import-labels ~/marsh calls.csv --class "SYLATR=Blackcap" --class "noise=" --dry-run
+  bagtag import-labels ~/marsh ~/raven-tables                       a folder of selection tables
+  bagtag import-labels ~/marsh results.csv --as suggestions --min-score 0.5
+  bagtag import-labels ~/bats project.json --as tags --rest absent  whombat's boxes as tags of the clips
+  bagtag import-labels ~/marsh calls.csv --column label=bird --column start_s=from --column end_s=to
+  bagtag import-labels ~/marsh calls.csv --class "SYLATR=Blackcap" --class "noise=" --dry-run
 
 The format of each file is recognised by its content. A label becomes the class of that name, or a new one; `--class`
 renames a label or, with nothing after the =, leaves it out; both are remembered in the project. The whole import is one
@@ -24,7 +24,7 @@ from miml_core.commands.arguments import number
 from miml_core.commands.output import print_outcome
 
 if TYPE_CHECKING:
-    from miml_core.project.edits.label_import import ImportPreview
+    from miml_core.project.edits.import_preview import ImportPreview
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="unknown",
         help="whether classes without a label are absent from the bags of the named files (default: unknown)",
     )
-    parser.add_argument("--match", default="", metavar="PATTERN", help="part of a name that is the recording: 'x_*_v2'")
+    parser.add_argument(
+        "--match",
+        default="",
+        metavar="PATTERN",
+        help="pattern of the file names in the labels, with * for the name of the recording: 'x_*_v2'",
+    )
     parser.add_argument("--min-score", type=number(0, 1), default=0.0, metavar="P", help="leave out lower scores")
     parser.add_argument("--leave-out-errors", action="store_true", help="import even if lines cannot be read")
     parser.add_argument("--dry-run", action="store_true", help="list what would be done, and do nothing")

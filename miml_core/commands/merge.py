@@ -1,8 +1,8 @@
 """Examples:
 
-  python -m miml_core merge ~/marsh ~/marsh-of-bob            another annotator's copy: the folder of the project
-  python -m miml_core merge ~/marsh marsh-bob.zip             or the file that `pack` wrote
-  python -m miml_core merge ~/marsh marsh-bob.zip --dry-run   list what would be done, and do nothing
+  bagtag merge ~/marsh ~/marsh-of-bob            another annotator's copy: the folder of the project
+  bagtag merge ~/marsh marsh-bob.zip             or the file that `pack` wrote
+  bagtag merge ~/marsh marsh-bob.zip --dry-run   list what would be done, and do nothing
 
 Media are matched by their content, bags by their times, classes by name or scientific name, segments by region (the
 same, or more than 90 % of the union in common). What only one annotator answered is taken; where both differ, the

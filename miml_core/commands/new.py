@@ -1,9 +1,9 @@
 """Examples:
 
-  python -m miml_core new ~/marsh                       a project for recordings
-  python -m miml_core new ~/meadow --kind picture       a project for pictures
-  python -m miml_core new ~/marsh --classes species.csv
-  python -m miml_core new ~/marsh --place=43.61,3.88
+  bagtag new ~/marsh                       a project for recordings
+  bagtag new ~/meadow --kind picture       a project for pictures
+  bagtag new ~/marsh --classes species.csv
+  bagtag new ~/marsh --place=43.61,3.88
 
 The next commands are import, segment, tag, train and export. Media files stay in their place.
 """

@@ -1,7 +1,7 @@
 """Examples:
 
-  python -m miml_core pack ~/marsh marsh.zip                 tags, labels, segments and runs, without the recordings
-  python -m miml_core pack ~/marsh marsh.zip --media         with the recordings or pictures
+  bagtag pack ~/marsh marsh.zip                 tags, labels, segments and runs, without the recordings
+  bagtag pack ~/marsh marsh.zip --media         with the recordings or pictures
 
 The project may be open meanwhile. A file that exists is only replaced if Bagtag wrote it for this project and it has
 not changed since. Media that are missing are listed on standard error, and the exit code is 3.

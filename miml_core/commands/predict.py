@@ -1,7 +1,7 @@
 """Examples:
 
-python -m miml_core predict ~/marsh              bags that are new or have changed, with the current run
-python -m miml_core predict ~/marsh --run 3      with an earlier run
+bagtag predict ~/marsh              bags that are new or have changed, with the current run
+bagtag predict ~/marsh --run 3      with an earlier run
 """
 
 from __future__ import annotations

@@ -8,13 +8,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress
 from miml_core.project import Job, Project
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ class JobFailed(BagtagError):
 
 
 def add_project_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of the project, and the arguments that all commands have."""
     parser.add_argument("project", type=Path, help="folder of the project")
     add_common_arguments(parser)
 
 
 def add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of commands that change a project: `--json` and `--annotator`."""
     parser.add_argument("--json", action="store_true", help="print the outcome as one JSON object")
     parser.add_argument(
         "--annotator", default=None, help="name to record edits under (default: $BAGTAG_ANNOTATOR, or your login name)"
@@ -61,10 +64,18 @@ def annotator_name(args: argparse.Namespace) -> str:
         return ""
 
 
-def run_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[str, Any]) -> int:
+def run_job(
+    project: Project,
+    args: argparse.Namespace,
+    kind: Any,
+    params: dict[str, Any],
+    *,
+    summarise: Callable[[Job], str] | None = None,
+) -> int:
     """Start a job, show its progress until it ends, print its outcome and return the exit code.
 
-    Ctrl-C cancels the job; closing the terminal does not.
+    Ctrl-C cancels the job; closing the terminal does not. The message of a job that is done is printed, or what
+    `summarise` returns.
     """
     try:
         with _delayed_interrupt():
@@ -81,8 +92,9 @@ def run_job(project: Project, args: argparse.Namespace, kind: Any, params: dict[
             _print_failures(failures)
         sentence = job.message if job.state == "failed" else f"the job ended as {job.state}: {job.message}"
         raise JobFailed(sentence, {"job": job.id, "state": job.state, "failures": listed})
-    outcome = {"job": job.id, "state": job.state, "message": job.message, **job.result, "failures": listed}
-    print_outcome(args, outcome, job.message)
+    message = job.message if summarise is None else summarise(job)
+    outcome = {"job": job.id, "state": job.state, **job.result, "message": message, "failures": listed}
+    print_outcome(args, outcome, message)
     if not args.json:
         for note in job.result.get("notes", []):
             print(f"bagtag: {note['item']}: note: {note['note']}", file=sys.stderr)
@@ -118,27 +130,24 @@ def _print_failures(failures: list[Any]) -> None:
 
 def _progress(args: argparse.Namespace) -> RichProgress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal)
+    return RichProgress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal)
 
 
 @contextmanager
-def progress_bar(args: argparse.Namespace, title: str, total: int | None) -> Iterator[Callable[[str], None]]:
-    """Show the progress of work that the command does itself; call what it yields after each of `total` steps."""
-    with _progress(args) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda item: bar.update(task, description=item[:60], advance=1)
-
-
-@contextmanager
-def progress_steps(args: argparse.Namespace, title: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show the progress of work that reports `(done, of, what)` itself."""
+def progress_bar(args: argparse.Namespace, title: str) -> Iterator[Progress]:
+    """Show the progress of work that the command does itself."""
     with _progress(args) as bar:
         task = bar.add_task(title, total=None)
-        yield lambda done, of, what: bar.update(task, description=what[:60], completed=done, total=of or None)
+
+        def show(step: int, of: int, info: Mapping[str, Any]) -> None:
+            bar.update(task, description=info.get("what", title)[:60], completed=step, total=of or None)
+
+        yield show
 
 
 def _follow(project: Project, args: argparse.Namespace, job: Job) -> Job:

@@ -1,8 +1,8 @@
 """Examples:
 
-  python -m miml_core report ~/marsh marsh.html                                 of a project's current run
-  python -m miml_core report ~/archive survey.html --sample ~/check             of an archive, with its checked sample
-  python -m miml_core report ~/archive wren.html --class Wren --threshold 0.8 --place "43.61, 3.88" --clock 60
+  bagtag report ~/marsh marsh.html                                 of a project's current run
+  bagtag report ~/archive survey.html --sample ~/check             of an archive, with its checked sample
+  bagtag report ~/archive wren.html --class Wren --threshold 0.8 --place "43.61, 3.88" --clock 60
 
 Writes one HTML file that needs no network: model, data and effort, calibration, sample checks, plots and versions.
 """
@@ -57,7 +57,10 @@ def run(args: argparse.Namespace) -> int:
     place = None if args.place is None else Place.parse(args.place)
     is_project = Project.is_project(args.source)
     if not is_project and not is_archive(args.source):
-        raise BagtagError(f"{str(args.source)!r} is not a Bagtag project, and no archive that `apply` wrote to.")
+        raise BagtagError(
+            f"{str(args.source)!r} is not a Bagtag project and not an archive; give the folder of a project, or one "
+            "that `bagtag apply` wrote to."
+        )
     if is_project and (args.model or args.sample):
         raise BagtagError("`--model` and `--sample` are for archives; a project has its own model and sample.")
     folder = args.source if is_project else args.sample

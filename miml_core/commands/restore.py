@@ -1,9 +1,9 @@
 """Examples:
 
-  python -m miml_core restore ~/marsh --list                         list the backups, the newest first
-  python -m miml_core restore ~/marsh                                restore the newest backup
-  python -m miml_core restore ~/marsh daily-2024-05-01.db            restore this backup
-  python -m miml_core restore ~/marsh /mnt/usb/marsh.db
+  bagtag restore ~/marsh --list                         list the backups, the newest first
+  bagtag restore ~/marsh                                restore the newest backup
+  bagtag restore ~/marsh daily-2024-05-01.db            restore this backup
+  bagtag restore ~/marsh /mnt/usb/marsh.db
 
 The present database is first saved to the folder backups, so that a restore can be undone. Close Bagtag before.
 """
@@ -41,7 +41,7 @@ def _list(args: argparse.Namespace) -> int:
     from miml_core.project.db import backups, restoring
 
     if not args.project.is_dir():
-        raise BagtagError(f"There is no folder {str(args.project)!r}.")
+        raise BagtagError(f"There is no folder {str(args.project)!r}; give the folder of a project.")
     found: list[dict[str, Any]] = []
     lines = []
     for backup in backups.in_folder(args.project.absolute()):

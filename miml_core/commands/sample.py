@@ -1,18 +1,17 @@
 """Examples:
 
-  python -m miml_core sample ~/archive --per-class 50 --into ~/check      draw detections to review, into a new project
-  python -m miml_core sample ~/archive --into ~/check --results           what the answers say: precision and counts
-  python -m miml_core sample ~/archive --into ~/check --results --precision 0.95
+  bagtag sample ~/archive --per-class 50 --into ~/check      draw detections to review, into a new project
+  bagtag sample ~/archive --into ~/check --results           show the estimated precision and counts
+  bagtag sample ~/archive --into ~/check --results --precision 0.95
 
 Detections are drawn at random within each class and range of probability, spread over sites and days. Review them in
 the app, on the Review page under "Archive sample". The results are estimates with 95 % intervals for the whole archive:
-the precision above each threshold, the lowest threshold with the wanted precision, and corrected counts.
+the precision above each threshold, the lowest threshold with the target precision, and corrected counts.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from miml_core.commands.arguments import LARGEST_SEED, number, whole_number
 from miml_core.commands.output import print_outcome
 
 if TYPE_CHECKING:
-    from miml_core.archive.sampling import ClassEstimates, Estimate
+    from miml_core.archive.sampling import ClassEstimates
 
 _MOST = 100_000
 
@@ -35,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole_number(0, LARGEST_SEED), default=0)
     parser.add_argument("--model", help="the beginning of a model's id, if several were applied")
     parser.add_argument("--recordings", type=Path, metavar="DIR", help="where the recordings are, if they were moved")
-    parser.add_argument("--results", action="store_true", help="show what the answers so far say, and draw nothing")
+    parser.add_argument("--results", action="store_true", help="show the estimates so far, and draw nothing")
     parser.add_argument(
-        "--precision", type=number(0, 1), default=0.9, help="wanted precision, for the thresholds (default: 0.9)"
+        "--precision", type=number(0, 1), default=0.9, help="target precision, for the thresholds (default: 0.9)"
     )
     project_commands.add_common_arguments(parser)
 
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 def _draw(args: argparse.Namespace) -> int:
     from miml_core.archive.sample_project import draw_into_project
 
-    with project_commands.progress_bar(args, "sample", None) as advance:
+    with project_commands.progress_bar(args, "sample") as progress:
         found = draw_into_project(
             args.archive,
             args.project,
@@ -58,7 +57,7 @@ def _draw(args: argparse.Namespace) -> int:
             model_id=args.model,
             recordings=args.recordings,
             annotator=project_commands.annotator_name(args),
-            tick=lambda done, of, file: advance(file),
+            progress=progress,
         )
     listed = [{"item": file, "reason": reason} for file, reason in found.failures]
     outcome = {
@@ -86,25 +85,17 @@ def _show_results(args: argparse.Namespace) -> int:
 
 
 def _lines(one: ClassEstimates, precision: float) -> list[str]:
+    from miml_core.archive.estimate_tables import count_text, share_text
+
     lines = [f"{one.class_name}: {one.detections:,} detections, {one.answered} of {one.drawn} sampled ones reviewed"]
     if not one.answered:
         return lines
     threshold = one.threshold_for(precision)
     wanted = f"precision of at least {precision:.0%}"
     lines += [
-        f"  right              {_count(one.correct)}",
-        f"  really of it       {_count(one.of_class)}, those with another label included",
-        *(f"  precision >= {low:<5g} {_share(found)}  of {n:,}" for low, n, found in one.thresholds),
+        f"  correct            {count_text(one.correct)}",
+        f"  total of the class {count_text(one.of_class)}, those with another label included",
+        *(f"  precision >= {low:<5g} {share_text(found)}  of {n:,}" for low, n, found in one.thresholds),
         f"  {wanted}: " + ("at no threshold" if threshold is None else f"from {threshold:g}"),
     ]
     return lines
-
-
-def _count(found: Estimate) -> str:
-    return f"{found.value:,.0f} ({found.low:,.0f} to {found.high:,.0f})"
-
-
-def _share(found: Estimate) -> str:
-    if math.isnan(found.value):
-        return "no answers"
-    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"

@@ -1,11 +1,11 @@
 """Examples:
 
-  python -m miml_core segment ~/marsh                       segment bags without segments, or with outdated ones
-  python -m miml_core segment ~/marsh --again               segment all bags again (drawn segments and labels are kept)
-  python -m miml_core segment ~/marsh --again --preview     show the effect on people's work, without doing it
-  python -m miml_core segment ~/marsh --embedding NAME      describe segments also by this embedding from now on:
-                                                            birdnet-2.4 (CC BY-NC-SA 4.0), another one that is
-                                                            installed (see miml_core/features/embeddings.py), or none
+  bagtag segment ~/marsh                       segment bags without segments, or with outdated ones
+  bagtag segment ~/marsh --again               segment all bags again (drawn segments and labels are kept)
+  bagtag segment ~/marsh --again --preview     show the effect on people's work, without doing it
+  bagtag segment ~/marsh --embedding NAME      describe segments also by this embedding from now on:
+                                               birdnet-2.4 (CC BY-NC-SA 4.0), another one that is installed (see
+                                               miml_core/features/embeddings.py), or none
 
 An interrupted run continues where it stopped. If a person labelled an automatic segment and no new segment is found
 in its place, its label is lost; the command then lists these labels and stops, unless --yes is given.
@@ -22,7 +22,7 @@ from miml_core.commands.output import print_outcome
 from miml_core.errors import BagtagError
 from miml_core.features.embeddings import find_embedding
 from miml_core.plurals import counted
-from miml_core.project import Project, ResegmentPreview
+from miml_core.project import Job, Project, ResegmentPreview
 
 _TRIED = 50
 
@@ -53,13 +53,30 @@ def run(args: argparse.Namespace) -> int:
             if seen.lost:
                 raise BagtagError(f"{_describe(seen)}\nNothing was changed; use --yes to continue.")
         params = {"scope": scope, "again": args.again, "processes": args.processes}
-        return project_commands.run_job(project, args, "segment", params)
+        n_before = project.segments.n_to_describe()
+        return project_commands.run_job(
+            project, args, "segment", params, summarise=lambda job: _summarise(project, job, n_before)
+        )
 
 
 def _describe(seen: ResegmentPreview) -> str:
     kept = f"{counted(seen.n_bags, 'bag')}; segments drawn by hand that are kept: {seen.n_kept_as_drawn}"
     risk = f"of {counted(seen.n_at_risk, 'label')} on automatic segments, {len(seen.lost)} would be lost"
     return "\n".join([f"{kept}; {risk}" + (f" (tried {_TRIED} bags)" if seen.n_at_risk else ""), *seen.lost])
+
+
+def _summarise(project: Project, job: Job, n_before: int) -> str:
+    """Return what the job did; `n_before` bags had segments without up-to-date features when it started."""
+    message = job.message
+    if not job.result.get("bags"):
+        message = "No bag was segmented" if project.jobs.failures(job.id) else "No bag had to be segmented"
+    n_described = n_before - project.segments.n_to_describe()
+    if n_described <= 0:
+        return message
+    embedding = project.settings.embedding
+    means = "without an embedding" if embedding is None else f"with {embedding}"
+    features = f"the features of {counted(n_described, 'bag')} were computed {means}"
+    return f"{message}; {features}, and the next training uses them"
 
 
 def _choose_embedding(project: Project, name: str) -> None:

@@ -1,7 +1,7 @@
 """Examples:
 
-python -m miml_core status ~/marsh
-python -m miml_core status ~/marsh --json | jq .progress
+bagtag status ~/marsh
+bagtag status ~/marsh --json | jq .progress
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def make_printable() -> None:
+def make_streams_printable() -> None:
     """Escape characters that the terminal lacks, and send closed streams to the null device.
 
     Otherwise the next file that is opened would get the number of a closed stream, and libraries would print into it.
@@ -26,7 +26,7 @@ def make_printable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def give_up_output() -> None:
+def discard_output() -> None:
     """Discard output that is still buffered: Python would try to write it again at exit, and report an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -1,10 +1,10 @@
 """Examples:
 
-python -m miml_core suggest ~/marsh                            species that BirdNET or the current run suggests, per bag
-python -m miml_core suggest ~/marsh --out suggestions.csv      the same as a table
-python -m miml_core suggest ~/marsh --json | jq '.suggestions[] | select(.score > 0.5)'
+bagtag suggest ~/marsh                            species that BirdNET or the current run suggests, per bag
+bagtag suggest ~/marsh --out suggestions.csv      the same as a table
+bagtag suggest ~/marsh --json | jq '.suggestions[] | select(.score > 0.5)'
 
-What BirdNET hears is kept in the project's cache: a command that was stopped continues where it was.
+BirdNET's scores are kept in the project's cache: a command that was stopped continues where it was.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_target(out: Path) -> None:
-    """Refuse to replace a file that is no table of suggestions, before any work is done."""
+    """Refuse to replace a file that is not a table of suggestions, before any work is done."""
     if not out.exists():
         return
     heading = ",".join(COLUMNS).encode()
@@ -65,21 +65,21 @@ def _check_target(out: Path) -> None:
     with out.open("rb") as file:
         start = file.read(len(heading) + 3).removeprefix("\ufeff".encode())
     if not start.startswith(heading):
-        raise BagtagError(f"{str(out)!r} exists and is no table of suggestions; give another file.")
+        raise BagtagError(f"{str(out)!r} already exists and is not a table of suggestions; give another file.")
 
 
 def _suggest_all(project: Project, args: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     rows: list[dict[str, Any]] = []
     problems: list[dict[str, str]] = []
     ids = project.bags.ids()
-    with project_commands.progress_bar(args, "suggest", len(ids)) as advance:
-        for bag_id in ids:
+    with project_commands.progress_bar(args, "suggest") as progress:
+        for number, bag_id in enumerate(ids, start=1):
             bag = project.bags.get(bag_id)
             found = project.suggestions.of_bag(bag_id)
             if found.problem:
                 problems.append({"item": bag.name, "reason": found.problem})
             rows += [_row(bag, one) for one in found.items]
-            advance(bag.name)
+            progress(number, len(ids), {"what": bag.name})
     return rows, problems
 
 

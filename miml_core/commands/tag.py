@@ -1,6 +1,6 @@
 """Examples:
 
-  python -m miml_core tag ~/marsh tags.csv --annotator Ann
+  bagtag tag ~/marsh tags.csv --annotator Ann
 
 with a table like one of these (comma, semicolon or tab):
 

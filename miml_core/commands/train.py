@@ -1,8 +1,8 @@
 """Examples:
 
-  python -m miml_core train ~/marsh                                    the default model, which suits most projects
-  python -m miml_core train ~/marsh --model sim --set lam=1e-7
-  python -m miml_core train ~/marsh --set alpha=0.01 --set kernel=rff --seed 1
+  bagtag train ~/marsh                                    the default model, which suits most projects
+  bagtag train ~/marsh --model sim --set lam=1e-7
+  bagtag train ~/marsh --set alpha=0.01 --set kernel=rff --seed 1
 
 All segments are predicted at the end. The previous run stays current until the new one is complete.
 """

@@ -1,7 +1,7 @@
 """Examples:
 
-  python -m miml_core unpack marsh.zip ~/marsh                                 make the project in a new folder
-  python -m miml_core unpack marsh.zip ~/marsh --media-from /mnt/recordings    find the recordings below a folder
+  bagtag unpack marsh.zip ~/marsh                                 make the project in a new folder
+  bagtag unpack marsh.zip ~/marsh --media-from /mnt/recordings    find the recordings below a folder
 
 Everything in the file is checked first, and nothing in it is run: jobs that were waiting in the project stay stopped.
 Media that were packed are found in the folder media of the project, others below --media-from. Those that are found
@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from miml_core.project.packing.unpack import unpack
 
-    with project_commands.progress_steps(args, "unpacking") as report:
-        done = unpack(args.file, args.folder, media_from=args.media_from, report=report)
+    with project_commands.progress_bar(args, "unpacking") as progress:
+        done = unpack(args.file, args.folder, media_from=args.media_from, progress=progress)
     made = done.manifest
     found = f"{done.n_media} media files in it"
     if done.relinked:

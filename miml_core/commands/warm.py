@@ -2,7 +2,7 @@
 
 Example:
 
-  python -m miml_core warm
+  bagtag warm
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _ribbon(frequency: Samples, half: float) -> list[tuple[float, float]]:
 
 
 def _trill(rng: np.random.Generator, voice: Voice) -> Call:
-    """Forty notes per second at nearly the same pitch, heard as a rattle."""
+    """Return forty notes per second at nearly the same pitch, heard as a rattle."""
     n_notes = int(rng.integers(22, 40))
     pitch = 4300 * voice.pitch
     note = tone(glide(0.017 / voice.tempo, 1.10 * pitch, 0.92 * pitch), attack=0.004)
@@ -151,7 +151,7 @@ def _harmonic_stack(rng: np.random.Generator, voice: Voice) -> Call:
 
 
 def _chirp_series(rng: np.random.Generator, voice: Voice) -> Call:
-    """Short falling chirps, well apart."""
+    """Return short falling chirps, well apart."""
     high = 7300 * voice.pitch
     chirp = tone(glide(0.055 / voice.tempo, high, 0.82 * high, 0.76 * high), attack=0.008)
     return join_calls([chirp] * int(rng.integers(3, 7)), rng.uniform(0.09, 0.14) / voice.tempo)
@@ -165,7 +165,7 @@ def _warble(rng: np.random.Generator, voice: Voice) -> Call:
 
 
 def _hoot(rng: np.random.Generator, voice: Voice) -> Call:
-    """Low, soft, in twos and threes."""
+    """Return low, soft notes in twos and threes."""
     pitch = 860 * voice.pitch
     hoot = tone(glide(0.26 / voice.tempo, 0.9 * pitch, pitch, 0.88 * pitch), attack=0.05)
     return join_calls([hoot] * int(rng.integers(2, 4)), 0.2 / voice.tempo)

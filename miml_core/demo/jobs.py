@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress
 from miml_core.project import Job, Project
 
 ANNOTATOR = "demo"
 _CANCEL_SECONDS = 10.0
 
 
-def run_job(
-    project: Project, kind: Literal["segment", "train"], params: dict[str, Any], tick: Callable[[int, int], None]
-) -> None:
-    """Run a job, or wait for the one that an earlier process started; it is cancelled if `tick(done, of)` raises."""
+def run_job(project: Project, kind: Literal["segment", "train"], params: dict[str, Any], progress: Progress) -> None:
+    """Run a job, or wait for the one that an earlier process started; it is cancelled if `progress` raises."""
 
     def report(job: Job) -> None:
-        tick(job.done, job.of)
+        progress(job.done, job.of, {"what": job.message})
 
     left = next((job for job in project.jobs.list(active=True) if job.kind == kind), None)
     if left is not None and project.jobs.wait(left.id, tick=report).state == "done":

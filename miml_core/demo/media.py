@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from miml_core.demo.truth import Thing, Truth
+from miml_core.demo.truth import TrueRegion, Truth
 from miml_core.exchange.species_csv import SpeciesRow, write_species
 from miml_core.exchange.tags_csv import TagRow, write_tags
+from miml_core.progress import Progress, ignore_progress
 from miml_core.threads import thread_count
 
 Kind = Literal["sound", "picture"]
@@ -30,12 +31,10 @@ class _Item:
 
     name: str
     labels: list[str]
-    things: list[Thing]
+    things: list[TrueRegion]
 
 
-def make_media(
-    folder: Path, kind: Kind, seed: int, count: int, tick: Callable[[int], None] = lambda done: None
-) -> list[Path]:
+def make_media(folder: Path, kind: Kind, seed: int, count: int, progress: Progress = ignore_progress) -> list[Path]:
     """Write the demo's files to `folder`, the same bytes for the same seed; return the recordings or pictures.
 
     The truth is written last: if it exists, the other files are complete.
@@ -45,7 +44,7 @@ def make_media(
     items: list[_Item] = []
     for item in _make_all(place, kind, seed, count):
         items.append(item)
-        tick(len(items))
+        progress(len(items), count, {})
     tags = [
         TagRow(f"{FOLDER[kind]}/{item.name}", present=tuple(item.labels), finished=True)
         for number, item in enumerate(items)
@@ -89,7 +88,7 @@ def _make_recording(place: Path, number: int, seed: int) -> _Item:
     file = io.BytesIO()
     soundfile.write(file, made.samples, RATE, subtype="PCM_16", format="WAV")
     (place / made.name).write_bytes(file.getvalue())  # libsndfile does not report a full disk
-    return _Item(made.name, made.labels, [Thing(event.label, event.outlines) for event in made.events])
+    return _Item(made.name, made.labels, [TrueRegion(event.label, event.outlines) for event in made.events])
 
 
 def _make_picture(place: Path, number: int, seed: int) -> _Item:
@@ -99,4 +98,4 @@ def _make_picture(place: Path, number: int, seed: int) -> _Item:
 
     made = make_scene(number, seed)
     Image.fromarray(made.pixels).save(place / made.name, "PNG")
-    return _Item(made.name, made.labels, [Thing(label, made.outlines(label)) for label in made.labels])
+    return _Item(made.name, made.labels, [TrueRegion(label, made.outlines(label)) for label in made.labels])

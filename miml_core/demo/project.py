@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from miml_core.demo.jobs import ANNOTATOR, run_job
 from miml_core.demo.media import CLASSES_FILE, COUNT, FOLDER, TAGS_FILE, Kind, make_media
 from miml_core.demo.truth import FILE_NAME, Truth
-from miml_core.demo.unfinished import is_half_made, making
+from miml_core.demo.unfinished import hold_unfinished, is_unfinished
 from miml_core.errors import BagtagError
 from miml_core.exchange.tags_csv import read_tags
 from miml_core.progress import Progress
@@ -52,8 +53,8 @@ def make_demo(
     folder = Path(folder)
     stages = _Stages(progress)
     _refuse_other_projects(folder, kind, seed)
-    is_complete = Project.is_project(folder) and not is_half_made(folder)
-    with nullcontext() if is_complete else making(folder):
+    is_complete = Project.is_project(folder) and not is_unfinished(folder)
+    with nullcontext() if is_complete else hold_unfinished(folder):
         paths = _media(folder, kind, seed, count or COUNT[kind], stages)
         exists = Project.is_project(folder)
         project = Project.open(folder) if exists else _create(folder, kind)
@@ -86,7 +87,7 @@ class _Stages:
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
 
-    def report(self, stage: str, done: int, of: int) -> None:
+    def report(self, stage: str, done: int, of: int, info: Mapping[str, Any]) -> None:
         if self._progress is None:
             return
         begin, end = _SHARES[stage]
@@ -112,7 +113,7 @@ def _media(folder: Path, kind: Kind, seed: int, count: int, stages: _Stages) -> 
         is_same = (there.kind, there.seed, len(paths)) == (kind, seed, count) and all(path.is_file() for path in paths)
         if is_same or Project.is_project(folder):
             return paths
-    return make_media(folder, kind, seed, count, lambda done: stages.report("media", done, count))
+    return make_media(folder, kind, seed, count, partial(stages.report, "media"))
 
 
 def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) -> None:
@@ -129,5 +130,5 @@ def _fill(project: Project, folder: Path, paths: list[Path], stages: _Stages) ->
         bag_id = bag_ids[row.file]
         project.edits.set_tags(bag_id, {class_ids[name]: 1 for name in row.present}, annotator=ANNOTATOR)
         project.edits.finish(bag_id, annotator=ANNOTATOR)
-        stages.report("tags", number + 1, len(rows))
+        stages.report("tags", number + 1, len(rows), {})
     project.set_preference(_FILLED, True)

@@ -27,7 +27,7 @@ ENOUGH = 0.25
 
 
 @dataclass(frozen=True)
-class Thing:
+class TrueRegion:
     """One call of a recording, or one surface of a picture."""
 
     label: str
@@ -74,7 +74,7 @@ class Truth:
 
     kind: str
     seed: int
-    files: dict[str, list[Thing]]
+    files: dict[str, list[TrueRegion]]
     """Calls or surfaces by file name, without folders."""
 
     def write(self, folder: Path) -> Path:
@@ -93,7 +93,7 @@ class Truth:
         if not path.is_file():
             raise BagtagError(f"There is no {FILE_NAME} in {str(folder)!r}: it is not a demo.")
         stored = json.loads(path.read_text())
-        files = {name: [Thing(**thing) for thing in things] for name, things in stored["files"].items()}
+        files = {name: [TrueRegion(**thing) for thing in things] for name, things in stored["files"].items()}
         return cls(stored["kind"], stored["seed"], files)
 
     def label_of(self, file: str, outline: Outline) -> str | None:

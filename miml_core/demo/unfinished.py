@@ -22,13 +22,13 @@ _OWN_FOLDERS = {*FOLDER.values(), "cache", "logs", "runs", "backups"}
 _OWN_FILES = {TAGS_FILE, CLASSES_FILE, FILE_NAME}
 
 
-def is_half_made(folder: Path) -> bool:
+def is_unfinished(folder: Path) -> bool:
     """Return whether the folder has an incomplete demo, or one that is being created."""
     return os.path.lexists(folder / MARKER)
 
 
 @contextmanager
-def making(folder: Path) -> Iterator[None]:
+def hold_unfinished(folder: Path) -> Iterator[None]:
     """Lock a folder while a demo is created in it; the marker stays if the block raises.
 
     Raises
@@ -38,7 +38,7 @@ def making(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not is_half_made(folder) and not (folder / FILE_NAME).is_file():
+        if not is_unfinished(folder) and not (folder / FILE_NAME).is_file():
             _refuse_other_files(folder)
         with hold_lock(folder / MARKER):
             yield
@@ -51,9 +51,9 @@ def making(folder: Path) -> Iterator[None]:
         raise BagtagError(f"The demo could not be created in {str(folder)!r}: {error.strerror or error}.") from error
 
 
-def remove_half_made(folder: Path) -> None:
+def remove_unfinished(folder: Path) -> None:
     """Remove the files of an incomplete demo from a folder with a marker; other files are kept."""
-    if folder.is_symlink() or not is_half_made(folder):
+    if folder.is_symlink() or not is_unfinished(folder):
         return
     for path in folder.iterdir():
         if path.is_symlink():

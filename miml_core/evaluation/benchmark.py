@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from miml_core.evaluation.data_sets import DataSet
 from miml_core.evaluation.published import published
 from miml_core.evaluation.reliability import expected_calibration_error
 from miml_core.models.gp_probit import GPProbit
+from miml_core.progress import Progress, ignore_progress
 
-Tick = Callable[[], None]
 Truth = NDArray[np.int64]
 Array = NDArray[np.float64]
 Confidence = tuple[Array, NDArray[np.bool_]]
@@ -28,18 +28,19 @@ MEASURES = (
 )
 
 
-def measure(data: DataSet, name: str, *, folds: int, seed: int, tick: Tick = lambda: None) -> dict[str, Any]:
-    """Return one row of the benchmark; `tick` is called after each fit (one, and one per fold)."""
+def measure(data: DataSet, name: str, *, folds: int, seed: int, progress: Progress = ignore_progress) -> dict[str, Any]:
+    """Return one row of the benchmark; `progress` is called after each fit (one, and one per fold)."""
     row: dict[str, Any] = {"set": data.name, "model": name, "bags": data.bags.n_bags, "segments": data.bags.n_segments}
     row |= _transductive(data, name, seed)
-    tick()
+    parts = list(bag_folds(data.bags.n_bags, folds, seed))
+    progress(1, 1 + len(parts), {})
     scores, segments, tags = [], [], []
-    for train, test in bag_folds(data.bags.n_bags, folds, seed):
+    for number, (train, test) in enumerate(parts, start=2):
         score, of_segments, of_tags = _inductive(data, name, train, test, seed)
         scores.append(score)
         segments.append(of_segments)
         tags.append(of_tags)
-        tick()
+        progress(number, 1 + len(parts), {})
     row |= _calibration("inductive", segments) | _calibration("tags", tags)
     for key in scores[0] if scores else ():
         values = np.array([score[key] for score in scores])
@@ -156,16 +157,16 @@ def correct_some(data: DataSet, share: float, seed: int) -> tuple[BagSet, NDArra
 
 
 def measure_corrections(
-    data: DataSet, name: str, shares: list[float], *, seed: int, tick: Tick = lambda: None
+    data: DataSet, name: str, shares: list[float], *, seed: int, progress: Progress = ignore_progress
 ) -> dict[str, Any]:
     """Return the accuracy on the segments without a correction, for each share of corrections (per cent)."""
     assert data.truth is not None
     row: dict[str, Any] = {"set": data.name, "model": name, "accuracy_on_the_rest": {}}
-    for share in shares:
+    for number, share in enumerate(shares, start=1):
         bags, revealed = correct_some(data, share / 100, seed)
         probabilities = make_model(name, data, seed).fit(bags).annotate(bags)
         predicted = metrics.predicted_classes(probabilities, bags.n_classes)
         rest = np.where(revealed, UNKNOWN, data.truth)
         row["accuracy_on_the_rest"][f"{share:g}"] = 100 * metrics.instance_accuracy(rest, predicted)
-        tick()
+        progress(number, len(shares), {})
     return row

@@ -50,10 +50,10 @@ def find_sets(
     files are read.
     """
     if not folder.is_dir():
-        raise BagtagError(f"There is no folder {str(folder)!r}.")
+        raise BagtagError(f"There is no folder {str(folder)!r}; give a folder with .npz or .arff files.")
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".npz", ".arff"))
     if not files:
-        raise BagtagError(f"There are no .npz or .arff files in {str(folder)!r}.")
+        raise BagtagError(f"There are no .npz or .arff files in {str(folder)!r}; give another folder.")
     sets: list[DataSet] = []
     for path in files:
         try:

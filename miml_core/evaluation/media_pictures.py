@@ -31,6 +31,7 @@ from miml_core.progress import Progress
 from miml_core.segments.visual import PictureSegmentSettings
 
 Step = Callable[..., None]
+"""Counts a picture or some fits; `measure_pictures` reports the count as `Progress`."""
 Ways = tuple[Segmented, Segmented, Segmented]
 
 BENCHMARK_SEGMENTS = 40
@@ -222,7 +223,7 @@ def _of_new_pictures(bags: BagSet, step: Step, n_folds: int, *, background: bool
 
 
 def _supervised(bags: BagSet, truth: NDArray[np.int64], step: Step, folds: int) -> NDArray[np.int64]:
-    """Do the same with a model that is trained on the true class of every segment of the other folds' pictures."""
+    """Return the classes predicted by a model that is trained on the true classes of the other folds' segments."""
     from miml_core.models.ored_lr import ORedLR
 
     predicted = np.zeros(bags.n_segments, dtype=np.int64)

@@ -25,6 +25,7 @@ from miml_core.media.spectrogram import read_spectrogram
 from miml_core.progress import Progress
 
 Step = Callable[[], None]
+"""Counts a recording or a fit; `measure_sound` reports the count as `Progress`."""
 Array = NDArray[np.float64]
 
 FOUND_SHARE = 0.3

@@ -36,10 +36,12 @@ class PictureSet:
     number_names: list[str] | None
 
     def class_name(self, number: int) -> str:
+        """Return the name of a number of the label maps."""
         names = self.number_names
         return names[number] if names is not None and number < len(names) else f"class {number}"
 
     def is_class(self, number: int) -> bool:
+        """Return whether a number of the label maps is a class, not a void."""
         return self.class_name(number).lower() not in NO_CLASS
 
 

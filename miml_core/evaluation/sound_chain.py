@@ -48,7 +48,7 @@ class SegmentedRecording:
     events, event_X
         Its true events, and the features of each over the full band.
     embedding : (n, e) or None
-        BirdNET's embedding of its segments, if BirdNET is installed and hears the recording's sample rate.
+        BirdNET's embedding of its segments, if BirdNET is installed and supports the recording's sample rate.
     clip_scores : (6522,) or None
         BirdNET's scores of the recording.
     """

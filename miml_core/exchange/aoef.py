@@ -123,7 +123,10 @@ class _Writer:
 
     def _recording(self, row: SegmentRow) -> Any:
         if row.duration_s is None or row.rate is None:
-            raise BagtagError(f"{row.file!r} cannot be written as AOEF: its length and sample rate are not known.")
+            raise BagtagError(
+                f"{row.file!r} cannot be written as AOEF: its length and sample rate are not known. Make the recording "
+                "available on this computer, or choose another format."
+            )
         when = None
         with suppress(ValueError):  # no time, or not in ISO 8601
             when = datetime.fromisoformat(row.recorded_at)

@@ -125,9 +125,11 @@ class Format(LabelReader):
         try:
             return self.parse_files(stored_files(path, self.extensions))
         except OSError as error:
-            raise BagtagError(f"{str(path)!r} could not be read: {error.strerror or error}.") from error
+            raise BagtagError(
+                f"{str(path)!r} could not be read: {error.strerror or error}. Check the path and its permissions."
+            ) from error
         except zipfile.BadZipFile as error:
-            raise BagtagError(f"{str(path)!r} is a damaged zip archive: {error}.") from error
+            raise BagtagError(f"{str(path)!r} is a damaged zip archive: {error}. Copy it again.") from error
 
     def _only(self, files: Iterator[tuple[str, Content]], target: Path) -> Content:
         _, content = next(files)
@@ -142,7 +144,7 @@ class Format(LabelReader):
         for row in chosen:
             if row.kind not in self.kinds:
                 raise BagtagError(
-                    f"{row.file!r} is a {row.kind}, which the format {self.title!r} cannot hold; choose another."
+                    f"{row.file!r} is a {row.kind}, which the format {self.title!r} cannot hold; choose another format."
                 )
         return chosen
 
@@ -150,7 +152,7 @@ class Format(LabelReader):
 def _inside(folder: Path, name: str) -> Path:
     path = folder.joinpath(*PurePosixPath(name).parts)
     if ".." in path.relative_to(folder).parts:
-        raise BagtagError(f"{name!r} would be written outside of {str(folder)!r}.")
+        raise BagtagError(f"{name!r} would be written outside {str(folder)!r}.")
     return path
 
 
@@ -187,7 +189,7 @@ def _zipped(files: Iterable[tuple[str, Content]]) -> Iterator[bytes]:
 
 
 def _leads_out(name: str) -> bool:
-    """Return whether a name in a zip archive is that of a place outside of it."""
+    """Return whether a name in a zip archive is that of a place outside it."""
     parts = name.replace("\\", "/").split("/")
     return ".." in parts or not parts[0] or parts[0].endswith(":")
 
@@ -219,7 +221,7 @@ def stored_files(path: Path, extensions: tuple[str, ...]) -> Iterator[tuple[str,
             outside = next((each.filename for each in members if _leads_out(each.filename)), None)
             if outside is not None:
                 raise BagtagError(
-                    f"{str(path)!r} names a file outside of itself, {outside!r}, as no ordinary program does. "
+                    f"{str(path)!r} names a file outside itself, {outside!r}, as no ordinary program does. "
                     "Nothing was read; ask for another copy, or unpack it by a program you trust."
                 )
             if sum(member.file_size for member in members) > _READ_LIMIT:

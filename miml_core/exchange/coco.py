@@ -1,8 +1,8 @@
 """COCO JSON: pictures, categories and annotations in one file.
 
 `pycocotools.coco.COCO` would only load the JSON and index it (1.07 times the time of reading a file here) and stops at
-the first annotation that is wrong, where a person needs all of them listed; `masks.py` says why its run lengths are not
-used.
+the first annotation that is wrong, where a person needs all of them listed; `masks.py` explains why its run lengths are
+not used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.labels import LabelTable, readable_as
 from miml_core.exchange.masks import box_of, from_runs, mask_outline, row_region, row_rings, row_size, to_runs
-from miml_core.exchange.rows import LabelSource, Ring, SegmentRow, Status, by_file
+from miml_core.exchange.rows import KNOWN_STATUSES, LabelSource, Ring, SegmentRow, Status, by_file
 from miml_core.segments.outlines import signed_area
 
 _BACKGROUND, _UNLABELLED = "(background)", "(unlabelled)"
@@ -137,7 +137,7 @@ def _row(annotation: dict[str, Any], image: dict[str, Any], category: dict[str, 
     by_score = "model" if score is not None else "person" if status == "confirmed" else ""
     said_by = attributes.get("said_by", by_score)
     if status not in get_args(Status) or said_by not in get_args(LabelSource):
-        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known.")
+        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known; {KNOWN_STATUSES}.")
     outline = _rings(annotation.get("segmentation"), where)
     if "bbox" in annotation:
         left, top, width, height = (float(value) for value in annotation["bbox"])

@@ -32,7 +32,10 @@ class CrowsettaFiles(LabelReader):
         crowsetta = import_optional("crowsetta", "Files of crowsetta")
         known = _format_of(name, content[:4096].decode("utf-8", errors="replace"))
         if known is None:
-            raise BagtagError(f"{name!r} is of no format that crowsetta can read here.")
+            raise BagtagError(
+                f"{name!r} is not in a format that Bagtag reads with crowsetta; choose a generic or simple CSV, "
+                "TextGrid or TIMIT file."
+            )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"labels{PurePosixPath(name).suffix}"
             path.write_bytes(content)

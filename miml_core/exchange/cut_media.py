@@ -48,7 +48,7 @@ def clip_span(start: float, end: float, duration: float, *, padding: float, leas
 
 
 def cut_sound(path: Path, span: tuple[float, float], *, rate: int | None, channel: Channel) -> Iterator[bytes]:
-    """Return a stretch of a recording as a WAV file of 16 bits and one channel, in pieces; silent outside of it.
+    """Return a stretch of a recording as a WAV file of 16 bits and one channel, in pieces; silent outside it.
 
     The recording is read in blocks, so that memory does not depend on the length.
 
@@ -81,7 +81,10 @@ def cut_sound(path: Path, span: tuple[float, float], *, rate: int | None, channe
                 n_missing -= min(len(block), n_missing)
             sound.write(np.zeros(n_missing, dtype=np.float32))
         if made.seek(0, io.SEEK_END) < _BYTES_PER_SAMPLE * n_samples:  # libsndfile does not report a full disk
-            raise BagtagError(f"A part of {path.name!r} could not be cut out: the disk for temporary files is full.")
+            raise BagtagError(
+                f"A part of {path.name!r} could not be cut out: the disk for temporary files is full. Free some space, "
+                "or set TMPDIR to a folder on another disk."
+            )
     except BaseException:
         made.close()
         raise
@@ -128,7 +131,7 @@ class PictureCutter:
 
             info, opened = image_info(path), open_image(path)
             if opened.pixels.shape[:2] != (info.height, info.width):
-                raise BagtagError(f"{path.name!r} is too large to be cut at its full size; make it smaller.")
+                raise BagtagError(f"{path.name!r} is too large to be cut at its full size; save a smaller copy.")
             self._path, self._pixels = path, opened.pixels
         left, top, right, bottom = box
         with closing(Image.fromarray(self._pixels[top:bottom, left:right])) as picture:

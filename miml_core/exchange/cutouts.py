@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -16,7 +15,7 @@ from miml_core.exchange.cells import neutralise, number_text
 from miml_core.exchange.cut_media import PictureCutter, clip_span, cut_sound
 from miml_core.exchange.labels import LabelTable
 from miml_core.exchange.masks import box_of, row_rings
-from miml_core.exchange.names import safe_part
+from miml_core.exchange.names import normalised_name, safe_part
 from miml_core.exchange.rows import Kind, SegmentRow, by_file
 from miml_core.exchange.segments_csv import SegmentsCSV, segment_table
 from miml_core.progress import Progress
@@ -190,7 +189,7 @@ class CutOuts(Format):
             int(min(height, math.ceil(bottom + around))),
         )
         if box[0] >= box[2] or box[1] >= box[3]:
-            raise BagtagError("There are segments outside of the picture; draw them again.")
+            raise BagtagError("There are segments outside the picture; draw them again.")
         edges = {name: str(edge) for name, edge in zip(_CUT_PICTURE[1:], box)}
         return pictures.cut(path, box), edges
 
@@ -213,7 +212,7 @@ class _Names:
         number = 1
         while True:
             name = f"{folder}/" * bool(folder) + stem + f"-{number}" * (number > 1) + ending
-            key = unicodedata.normalize("NFC", name).casefold()
+            key = normalised_name(name)
             if key not in self._taken:
                 self._taken.add(key)
                 return name

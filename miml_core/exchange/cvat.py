@@ -54,7 +54,7 @@ class CvatImages(LabelReader):
         try:
             parser.Parse(content, True)
         except expat.ExpatError as error:
-            raise BagtagError(f"{name!r} is no complete XML file: {error}.") from error
+            raise BagtagError(f"{name!r} is not a complete XML file: {error}. Export it again.") from error
 
 
 def _row(element: str, shape: dict[str, str], image: dict[str, str], where: str) -> SegmentRow:

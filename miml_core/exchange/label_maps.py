@@ -77,7 +77,10 @@ class LabelMaps(Format):
 def _paint(rows: Sequence[SegmentRow]) -> tuple[list[SegmentRow], NDArray[np.int32]]:
     """Return the rows in order of decreasing area, and a map with i + 1 where row i is on top."""
     if len({row_size(row) for row in rows}) != 1:
-        raise BagtagError(f"{rows[0].file!r} cannot be written: its segments have different sizes of the picture.")
+        raise BagtagError(
+            f"{rows[0].file!r} cannot be written: its segments were made for pictures of different sizes. Detect its "
+            "segments again."
+        )
     widest_first = sorted(((row_region(row), row) for row in rows), key=lambda pair: -pair[0].area)
     segment_map = to_labels([region for region, _ in widest_first], *row_size(rows[0]))
     return [row for _, row in widest_first], segment_map

@@ -27,7 +27,10 @@ _MOST_PIXELS = 2**29
 def row_size(row: SegmentRow) -> tuple[int, int]:
     """Return (height, width) of the row's whole picture."""
     if row.width is None or row.height is None:
-        raise BagtagError(f"{row.file!r} cannot be written: the size of the picture is not known.")
+        raise BagtagError(
+            f"{row.file!r} cannot be written: the size of the picture is not known. Make the picture available on this "
+            "computer, or choose another format."
+        )
     return row.height, row.width
 
 

@@ -76,6 +76,15 @@ def is_safe_name(name: str) -> bool:
     return bool(name) and not (_NEVER.search(name) or _AT_THE_END.search(name) or _RESERVED.match(name))
 
 
+def normalised_name(name: str) -> str:
+    """Return one text for all spellings of a name that some file system takes for the same file.
+
+    >>> normalised_name("Cafe\u0301.wav") == normalised_name("CAF\u00c9.WAV")
+    True
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
 def _encode(part: str) -> str:
     part = _REFUSED.sub(lambda found: _percent(found[0]), part)
     part = _AT_THE_END.sub(lambda found: _percent(found[0]), part)

@@ -10,7 +10,7 @@ from miml_core.exchange.base import Format
 from miml_core.exchange.cells import decode_text, from_one_line, number_text, on_one_line, parse_number
 from miml_core.exchange.labels import LabelTable
 from miml_core.exchange.names import name_beside, recording_of
-from miml_core.exchange.rows import LabelSource, SegmentRow, Status, by_file
+from miml_core.exchange.rows import KNOWN_STATUSES, LabelSource, SegmentRow, Status, by_file
 
 _ENDING = ".selections.txt"
 _BEGIN, _END, _LOW, _HIGH = "Begin Time (s)", "End Time (s)", "Low Freq (Hz)", "High Freq (Hz)"
@@ -157,5 +157,5 @@ def _status_and_source(
         if label and probability is not None:
             status, said_by = "predicted", "model"
     if status not in get_args(Status) or said_by not in get_args(LabelSource):
-        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known.")
+        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known; {KNOWN_STATUSES}.")
     return cast(Status, status), cast(LabelSource, said_by)

@@ -114,9 +114,11 @@ def _read_path(path: Path, format: str | None, chosen: LabelReader | None, table
         else:
             _read_files(path, chosen or (None if format is None else READERS[format]), table)
     except OSError as error:
-        raise BagtagError(f"{str(path)!r} could not be read: {error.strerror or error}.") from error
+        raise BagtagError(
+            f"{str(path)!r} could not be read: {error.strerror or error}. Check the path and its permissions."
+        ) from error
     except zipfile.BadZipFile as error:
-        raise BagtagError(f"{str(path)!r} is a damaged zip archive: {error}.") from error
+        raise BagtagError(f"{str(path)!r} is a damaged zip archive: {error}. Copy it again.") from error
 
 
 def _read_files(path: Path, chosen: LabelReader | None, table: LabelTable) -> None:
@@ -137,7 +139,7 @@ def _read_files(path: Path, chosen: LabelReader | None, table: LabelTable) -> No
         except BagtagError as error:
             table.fail(repr(name), error)
     if not found:
-        raise BagtagError(f"There are no files of labels in {str(path)!r}.")
+        raise BagtagError(f"There are no label files in {str(path)!r}; choose the files that the other program wrote.")
 
 
 def _holds(path: Path, are_meant: Callable[[Sequence[str]], bool]) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal
+from typing import Literal, get_args
 
 from miml_core.errors import BagtagError
 
 Kind = Literal["sound", "picture"]
 LabelSource = Literal["person", "model", ""]
 Status = Literal["confirmed", "accepted", "predicted", "background", "unlabelled"]
+KNOWN_STATUSES = f"use one of {', '.join(get_args(Status))}, by person or model"
+"""End of the error message of a table with another status."""
 Ring = tuple[tuple[float, float], ...]
 """A closed line of (x, y) corners; the last corner is joined to the first and not repeated."""
 

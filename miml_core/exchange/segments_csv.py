@@ -11,7 +11,7 @@ from miml_core.errors import BagtagError
 from miml_core.exchange.base import Format
 from miml_core.exchange.cells import decode_text, neutralise, number_text, parse_number, restore
 from miml_core.exchange.labels import LabelTable
-from miml_core.exchange.rows import Kind, LabelSource, SegmentRow, Status
+from miml_core.exchange.rows import KNOWN_STATUSES, Kind, LabelSource, SegmentRow, Status
 from miml_core.exchange.tables import table_bytes
 
 _SOUND_NUMBERS = {"start_s": 6, "end_s": 6, "low_hz": 3, "high_hz": 3}
@@ -95,7 +95,7 @@ def _row(cells: dict[str, Any], header: Sequence[str], where: str) -> SegmentRow
     status = texts.pop("status") or ("confirmed" if texts["label"] else "unlabelled")
     said_by = texts.pop("said_by")
     if status not in get_args(Status) or said_by not in get_args(LabelSource):
-        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known.")
+        raise BagtagError(f"{where}: the status {status!r} by {said_by!r} is not known; {KNOWN_STATUSES}.")
     is_picture = None not in box or not set(header) & set(_SOUND_NUMBERS)
     kind: Kind = "picture" if is_picture else "sound"
     if not texts["file"]:

@@ -40,7 +40,9 @@ def read_table(path: Path, known: Mapping[str, tuple[str, ...]], needed: str) ->
     try:
         text = decode_text(path.read_bytes(), str(path))
     except OSError as error:
-        raise BagtagError(f"{str(path)!r} could not be read: {error.strerror or error}.") from error
+        raise BagtagError(
+            f"{str(path)!r} could not be read: {error.strerror or error}. Check the path and its permissions."
+        ) from error
     heading = text.split("\n", 1)[0]
     separator = max(",;\t", key=heading.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)

@@ -14,7 +14,7 @@ FAINTEST = 0.03
 
 @njit(cache=True, nogil=True)
 def describe(values, masks, starts, tops, lefts, heights, widths):  # type: ignore[no-untyped-def]
-    """The 38 features of each region; see `acoustic.paper_features`.
+    """Compute the 38 features of each region; see `acoustic.paper_features`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def describe(values, masks, starts, tops, lefts, heights, widths):  # type: igno
 
 @njit(cache=True, nogil=True)
 def _profile(profile, first, length, out, place):  # type: ignore[no-untyped-def]
-    """Gini index, mean, three central moments and peak of a profile that starts at `first` of `length` cells."""
+    """Compute Gini index, mean, three central moments and peak of a profile from `first` of `length` cells on."""
     share = profile / profile.sum()
     gini = 1.0
     mean = 0.0
@@ -123,7 +123,7 @@ def _profile(profile, first, length, out, place):  # type: ignore[no-untyped-def
 def cepstra(  # type: ignore[no-untyped-def]
     values, loudest, masks, starts, tops, lefts, heights, widths, first_band, share, cosines, deviations
 ):
-    """Cepstral coefficients of each whole region, and deviations over its columns of the first `deviations` of them.
+    """Compute cepstral coefficients of each whole region, and deviations over its columns of the first `deviations`.
 
     Parameters
     ----------

@@ -30,6 +30,7 @@ BIRDNET = "birdnet-2.4"
 """Name of the built-in embedding of sounds, see `birdnet/embedding.py`."""
 
 _KINDS = {"sound": "sound", "picture": "pictures"}
+_NEXT_STEP = "Correct the plug-in, or choose another embedding (or none) on the Segment page."
 
 
 class ArrayCache(Protocol):
@@ -238,12 +239,12 @@ def embeddings_for(kind: str) -> list[str]:
 def default_embedding(rate: float) -> str | None:
     """Return the embedding of a new project of recordings, by the sample rate of the first one.
 
-    It is BirdNET if that is installed and hears the rate. `BAGTAG_EMBEDDING` names another one, or "none", for all new
-    projects: the weights of BirdNET are for non-commercial use only.
+    It is BirdNET if that is installed and supports the sample rate. `BAGTAG_EMBEDDING` names another one, or
+    "none", for all new projects: the weights of BirdNET are for non-commercial use only.
 
     Examples
     --------
-    >>> default_embedding(384_000) is None  # BirdNET hears no bats
+    >>> default_embedding(384_000) is None  # BirdNET does not know bats
     True
     """
     from miml_core.features.birdnet.files import birdnet_status
@@ -285,14 +286,14 @@ def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:
     except BagtagError:
         raise
     except Exception as error:  # code of the user may raise anything
-        raise BagtagError(f"The embedding {name!r} failed ({type(error).__name__}: {error}).") from error
+        raise BagtagError(f"The embedding {name!r} failed ({type(error).__name__}: {error}). {_NEXT_STEP}") from error
     if X.shape != wanted:
         raise BagtagError(
             f"The embedding {name!r} returned an array of shape {X.shape}; "
-            f"{wanted[0]} segments and {wanted[1]} names need {wanted}."
+            f"{wanted[0]} segments and {wanted[1]} names need {wanted}. {_NEXT_STEP}"
         )
     if not np.isfinite(X).all():
-        raise BagtagError(f"The embedding {name!r} returned numbers that are not finite.")
+        raise BagtagError(f"The embedding {name!r} returned numbers that are not finite. {_NEXT_STEP}")
     return X
 
 
@@ -335,7 +336,7 @@ def pretrained_weights(
     except BagtagError:
         raise
     except Exception as error:  # as in `embed`
-        raise BagtagError(f"The embedding {name!r} failed ({type(error).__name__}: {error}).") from error
+        raise BagtagError(f"The embedding {name!r} failed ({type(error).__name__}: {error}). {_NEXT_STEP}") from error
     if weights.shape != (len(embedding.names) + 1, len(names)):
         raise BagtagError(
             f"The embedding {name!r} returned weights of shape {weights.shape}; {len(embedding.names)} columns and "
@@ -368,7 +369,8 @@ def _register_installed(name: str) -> None:
                 found = entry.load()
             except Exception as error:  # as above
                 raise BagtagError(
-                    f"The package of the embedding {name!r} cannot be imported ({type(error).__name__}: {error})."
+                    f"The package of the embedding {name!r} cannot be imported ({type(error).__name__}: {error}). "
+                    f"{_NEXT_STEP}"
                 ) from error
             if not isinstance(found, Embedding) or found.name != name:
                 raise BagtagError(f"The entry point {name!r} must be an Embedding of that name.")

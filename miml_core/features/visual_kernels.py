@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def band_means(planes, mask, top, left, reach):
-    """(3, planes) mean of each plane over a band above, below and beside one region; NaN where there is no band.
+    """Return the (3, planes) mean of each plane over a band above, below and beside a region; NaN without a band.
 
     A band is the region moved by `reach` pixels, less the region and what is off the picture.
     """

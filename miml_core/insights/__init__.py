@@ -1,4 +1,4 @@
-"""What detections say of a survey: aggregates over a project or an archive, with the effort beside every count."""
+"""Summarise the detections of a survey: aggregates over a project or an archive, with the effort beside every count."""
 
 from miml_core.insights.activity import Activity, DailyRhythm, activity, daily_rhythm
 from miml_core.insights.detections import Choice, Detections

@@ -1,12 +1,10 @@
-"""What a report says of a source besides its counts: model, calibration, data, versions of packages."""
+"""What a report states about a source besides its counts: model, calibration, data, versions of packages."""
 
 from __future__ import annotations
 
 import json
 import platform
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +18,8 @@ from miml_core.insights.aggregates import class_sites
 from miml_core.insights.detections import Choice, Detections
 from miml_core.insights.sun import clock_text
 from miml_core.insights.tables import joined_names
+from miml_core.json_text import iso_time
+from miml_core.package_versions import package_versions
 
 if TYPE_CHECKING:
     from miml_core.project import Project
@@ -29,7 +29,7 @@ Facts = list[tuple[str, str]]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "librosa", "soundfile", "pyarrow", "duckdb", "plotly", "astral")
 _SCORES = {
-    "sure_from": "Sure from a probability of",
+    "sure_from": "Confidence threshold",
     "calibration_error": "Calibration error, labels checked by eye",
     "held_out_calibration_error": "Calibration error, tags of held-out bags",
     "held_out_log_likelihood": "Log likelihood of held-out bags",
@@ -71,7 +71,7 @@ def about_data(source: Detections, choice: Choice) -> Facts:
 
 def about_choice(choice: Choice) -> Facts:
     """Return which detections are counted."""
-    facts: Facts = [("Class", choice.class_name or "all classes"), ("Lowest probability", f"{choice.threshold:g}")]
+    facts: Facts = [("Class", choice.class_name or "all classes"), ("Minimum probability", f"{choice.threshold:g}")]
     facts.append(("Sites", "all" if choice.sites is None else joined_names(choice.sites, 20)))
     if choice.first_day is not None or choice.last_day is not None:
         facts.append(("Days", f"{choice.first_day} to {choice.last_day}"))
@@ -89,7 +89,7 @@ def about_model(source: Detections, project: Project | None) -> tuple[Facts, Fac
         ("Parameters", json.dumps(run.params, sort_keys=True)),
         ("Seed", str(run.seed)),
         ("Run", str(run.id)),
-        ("Trained at", datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds")),
+        ("Trained at", iso_time(run.started_at)),
         ("Trained by", run.annotator or "not stated"),
         ("Tagged bags", f"{run.n_bags:,}"),
         ("Segments", f"{run.n_segments:,}"),
@@ -103,12 +103,7 @@ def about_model(source: Detections, project: Project | None) -> tuple[Facts, Fac
 def about_versions() -> Facts:
     """Return the versions that made the report."""
     facts: Facts = [("Bagtag", __version__), ("Python", platform.python_version()), ("System", platform.system())]
-    for name in _PACKAGES:
-        try:
-            facts.append((name, metadata.version(name)))
-        except metadata.PackageNotFoundError:
-            continue
-    return facts
+    return [*facts, *package_versions(_PACKAGES).items()]
 
 
 def _about_bundle(source: Detections) -> tuple[Facts, Facts]:
@@ -158,7 +153,7 @@ def _checked(project: Project) -> Facts:
     checked = project.review.checked_predictions()
     if not len(checked):
         return [("Checked by eye", "no prediction yet")]
-    which = "random sample" if checked.sampled else "all that people checked, perhaps mostly doubtful ones"
+    which = "random sample" if checked.sampled else "all that people checked, perhaps mostly uncertain ones"
     error = expected_calibration_error(checked.probability, checked.right)
     facts = [("Checked by eye", f"{len(checked):,} ({which}); expected calibration error {error:.3f}")]
     for one in reliability(checked.probability, checked.right):

@@ -1,4 +1,4 @@
-"""What the checked sample of an archive says of its counts."""
+"""Counts of an archive, corrected by its checked sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedCount:
-    """The count of a class beside what its sample says.
+    """The count of a class beside the estimates from its sample.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class CheckedCount:
 
 
 def sample_of(project: Project, source: Detections) -> list[ClassEstimates] | None:
-    """Return what a project's answers say of an archive; None if it has no sample of that archive and model."""
+    """Return estimates for an archive from a project's answers; None if it has no sample of that archive and model."""
     from miml_core.archive.sample_project import read_estimates
 
     record = project.get_preference(ARCHIVE_SAMPLE)

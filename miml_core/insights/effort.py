@@ -13,8 +13,8 @@ MS_PER_HOUR = 3_600_000
 def cells_text(is_sound: bool) -> str:
     """Return what the colours of a heat map mean."""
     if is_sound:
-        return "Grey cells were not recorded; dark ones were, and nothing was detected."
-    return "Grey cells have no picture; dark ones have, and nothing was detected in them."
+        return "Grey: not recorded. Dark: recorded, but nothing was detected."
+    return "Grey: no pictures. Dark: pictures, but nothing was detected in them."
 
 
 def split_by_hour(

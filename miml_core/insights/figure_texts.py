@@ -7,6 +7,8 @@ import html
 import numpy as np
 from numpy.typing import NDArray
 
+from miml_core.plurals import plural
+
 _LONGEST_NAME = 34
 
 
@@ -20,12 +22,8 @@ def cell_text(place: str, count: int, effort_s: float, clips: int, is_sound: boo
     """
     if not (effort_s > 0 or clips > 0):
         return f"{html.escape(place)}: {nothing_text(is_sound)}"
-    amount = f"{number_text(effort_s / 60)} min recorded" if is_sound else f"{clips:,} {_plural(clips, 'picture')}"
-    return f"{html.escape(place)}: {count:,} {_plural(count, 'detection')}, {amount}"
-
-
-def _plural(n: int, noun: str) -> str:
-    return noun if n == 1 else f"{noun}s"
+    amount = f"{number_text(effort_s / 60)} min recorded" if is_sound else f"{clips:,} {plural(clips, 'picture')}"
+    return f"{html.escape(place)}: {count:,} {plural(count, 'detection')}, {amount}"
 
 
 def nothing_text(is_sound: bool) -> str:

@@ -52,7 +52,7 @@ def most_probable(source: Detections, choice: Choice, limit: int = 200) -> list[
 def read_listed(source: Detections, segments: Sequence[int]) -> list[ListedDetection]:
     """Return detections of an archive, in the given order; those whose result was removed meanwhile are left out."""
     if source.archive is None:
-        raise BagtagError(f"{source.name!r} is no archive.")
+        raise BagtagError(f"{source.name!r} is not an archive; choose a folder that `bagtag apply` wrote to.")
     inside = Path(os.path.realpath(source.archive))
     by_result: dict[int, list[int]] = {}
     for segment in segments:
@@ -107,7 +107,7 @@ def find_recording(archive: Path, file: str) -> Path:
     """
     root, _, below = file.partition("/")
     if not below or ".." in below.split("/") or "\0" in file:
-        raise BagtagError(f"{file!r} is no name of a recording.")
+        raise BagtagError(f"{file!r} is not the name of a recording; apply the model again.")
     proposed = _proposed_folder(archive, root)
     chosen = installation.allowed_folders(archive, "media")
     folders = [*([proposed] if proposed is not None else []), *(one for one in chosen if one.name == root), *chosen]

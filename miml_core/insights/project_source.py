@@ -19,6 +19,7 @@ from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.insights.detections import NO_CLASS, Detections, detections_schema
 from miml_core.insights.effort import MS_PER_HOUR, EffortSum
+from miml_core.media.recording_time import recorder_clock, utc_offset_minutes
 from miml_core.project import Project
 from miml_core.project.media import access
 from miml_core.project.queries import classes
@@ -67,7 +68,8 @@ def read_project(project: Project) -> Detections:
     clocks: dict[int | None, float] = {}
     for moment, amount, is_analysed in zip(moments, np.where(seconds > 0, seconds, 1.0).tolist(), analysed):
         if moment is not None and is_analysed:
-            clocks[_offset(moment)] = clocks.get(_offset(moment), 0.0) + amount
+            offset = utc_offset_minutes(moment)
+            clocks[offset] = clocks.get(offset, 0.0) + amount
     return Detections(
         name=project.name,
         kind=project.kind,
@@ -142,21 +144,14 @@ def _notes(analysed: NDArray[np.bool_], bags: Sequence[Row[Any]]) -> tuple[str, 
 
 
 def _moment(bag: Row[Any]) -> datetime | None:
-    """Return the time of the recorder's clock; the time of a file may be that of a copy."""
-    if bag.recorded_from == "file time":
-        return None
+    """Return the time of the recorder's clock, if it is known."""
     with suppress(TypeError, ValueError):
-        return datetime.fromisoformat(bag.recorded_at)
+        return recorder_clock(datetime.fromisoformat(bag.recorded_at), bag.recorded_from)
     return None
 
 
 def _milliseconds(moment: datetime) -> int:
     return int(np.datetime64(moment.replace(tzinfo=None), "ms").astype(np.int64))
-
-
-def _offset(moment: datetime) -> int | None:
-    offset = moment.utcoffset()
-    return None if offset is None else round(offset.total_seconds() / 60)
 
 
 def _sites(folder: Path, bags: Sequence[Row[Any]], kind: str) -> dict[str, str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import html
-import math
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from miml_core.archive.sampling import Estimate
+from miml_core.archive.estimate_tables import count_text, share_text
 from miml_core.insights.about import Facts, about_choice, about_data, about_model, about_versions
 from miml_core.insights.activity import activity, rhythm_of
 from miml_core.insights.aggregates import (
@@ -249,19 +248,19 @@ def _checks(counts: Sequence[CheckedCount]) -> str:
             f"{one.counted:,}",
             f"{one.answered} of {one.drawn}",
             "" if one.threshold is None else f"{one.threshold:g}",
-            _interval(one.precision, ".3f"),
-            _interval(one.right, ",.0f"),
-            _interval(one.of_class, ",.0f"),
+            share_text(one.precision),
+            count_text(one.right),
+            count_text(one.of_class),
         )
         for one in counts
     ]
-    titles = ("Class", "Counted", "Checked", "From", "Precision", "Right", "Really of the class")
+    titles = ("Class", "Counted", "Checked", "Threshold", "Precision", "Correct", "Estimated total of the class")
     return (
-        "<p>A stratified random sample of the detections was checked by people. Precision is the share of detections "
-        "from the stated probability on that is right; the corrected counts are estimates for the whole archive, with "
-        "95 % intervals (stratified estimator, W. G. Cochran, <i>Sampling Techniques</i>, 1977, chapter 5; Jeffreys "
-        "intervals of the strata, combined as by X. Yan and X. G. Su, <i>Statistics in Biopharmaceutical Research</i> "
-        "2, 2010).</p>" + _rows(titles, rows)
+        "<p>A stratified random sample of the detections was checked by people. Precision is the share of correct "
+        "detections among those at or above the threshold; the corrected counts are estimates for the whole archive, "
+        "with 95 % intervals (stratified estimator, W. G. Cochran, <i>Sampling Techniques</i>, 1977, chapter 5; "
+        "Jeffreys intervals of the strata, combined as by X. Yan and X. G. Su, <i>Statistics in Biopharmaceutical "
+        "Research</i> 2, 2010).</p>" + _rows(titles, rows)
     )
 
 
@@ -292,9 +291,3 @@ def _rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for row in rows
     )
     return f"<table><tr>{head}</tr>{body}</table>"
-
-
-def _interval(found: Estimate, form: str) -> str:
-    if math.isnan(found.value):
-        return "no answers"
-    return f"{found.value:{form}} ({found.low:{form}} to {found.high:{form}})"

@@ -251,7 +251,10 @@ def _open(path: Path) -> Iterator[Any]:
             source = stack.enter_context(closing(RepairedFile(path, repair))) if repair else _plain_path(path)
             sound = stack.enter_context(soundfile.SoundFile(source))
         except (soundfile.LibsndfileError, OSError) as error:
-            raise BagtagError(f"{path.name} could not be read as sound ({_reason(error)}).") from error
+            raise BagtagError(
+                f"{path.name} could not be read as sound ({_reason(error)}); check that it is a sound file, or copy it "
+                "again from the recorder."
+            ) from error
         _check_header(path, size, sound.frames, sound.samplerate)
         yield sound
 

@@ -177,7 +177,8 @@ def _identified(path: Path) -> Image.Image:
             image = Image.open(path, formats=_FORMATS)
         except UnidentifiedImageError:
             raise BagtagError(
-                f"{path.name} is not a picture that can be read: it is damaged, or a file of another kind."
+                f"{path.name} is not a picture that can be read: it is damaged, or a file of another kind. Copy it "
+                "again, or save it as PNG or JPEG."
             ) from None
         finally:
             Image.MAX_IMAGE_PIXELS = limit

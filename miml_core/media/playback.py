@@ -12,7 +12,7 @@ from miml_core.errors import BagtagError
 from miml_core.media.audio import Channel, read_audio
 
 LOWEST_RATE, HIGHEST_RATE = 8_000, 192_000
-"""Range of the sample rates of clips; browsers refuse rates far outside of it."""
+"""Range of the sample rates of clips; browsers refuse rates far outside it."""
 
 _FADE = 0.003
 _PEAK = 0.7
@@ -42,7 +42,7 @@ def clip_wav(
         Playback speed, including the pitch: at 0.1 the clip is ten times as long (time expansion), and a bat's call at
         50 kHz is heard at 5 kHz.
     band : (low, high), optional
-        Frequencies outside of this band, in hertz, are filtered out.
+        Frequencies outside this band, in hertz, are filtered out.
 
     Examples
     --------
@@ -73,7 +73,8 @@ def _filter_band(samples: NDArray[np.float32], rate: int, band: tuple[float, flo
     low, high = max(band[0], 1.0), min(band[1], 0.499 * rate)
     if not low < high:
         raise BagtagError(
-            f"There is nothing between {band[0]:g} and {band[1]:g} Hz in sound with {rate} samples per second."
+            f"The band from {band[0]:g} to {band[1]:g} Hz is empty, or above the highest frequency of the recording, "
+            f"{rate / 2:g} Hz; choose another band."
         )
     if band[1] >= 0.499 * rate:
         sections = butter(_FILTER_ORDER, low, "highpass", fs=rate, output="sos")

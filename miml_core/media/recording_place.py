@@ -46,9 +46,9 @@ class Place:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.latitude) and -90 <= self.latitude <= 90):
-            raise BagtagError(f"{self.latitude:g} is no latitude: give degrees from -90 to 90, north positive.")
+            raise BagtagError(f"{self.latitude:g} is not a latitude; give degrees from -90 to 90, north positive.")
         if not (math.isfinite(self.longitude) and -180 <= self.longitude <= 180):
-            raise BagtagError(f"{self.longitude:g} is no longitude: give degrees from -180 to 180, east positive.")
+            raise BagtagError(f"{self.longitude:g} is not a longitude; give degrees from -180 to 180, east positive.")
 
     def __str__(self) -> str:
         north, east = "S" if self.latitude < 0 else "N", "W" if self.longitude < 0 else "E"
@@ -71,7 +71,7 @@ class Place:
         match = _PAIR.fullmatch(text)
         if match is None:
             raise BagtagError(
-                f"{text[:60]!r} is no place: give latitude and longitude in degrees, such as 43.61, 3.88."
+                f"{text[:60]!r} is not a place; give latitude and longitude in degrees, such as 43.61, 3.88."
             )
         return cls(_signed(match[1], match[2]), _signed(match[3], match[4]))
 

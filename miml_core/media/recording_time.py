@@ -42,6 +42,21 @@ def recording_time(path: str | Path, notes: Sequence[tuple[bytes, bytes]] | None
     return datetime.fromtimestamp(path.stat().st_mtime), "file time"
 
 
+def recorder_clock(moment: datetime, source: str) -> datetime | None:
+    """Return the time of a recording or picture, if it is that of the recorder's clock; a file time may be of a copy.
+
+    >>> recorder_clock(datetime(2024, 5, 1), "GUANO"), recorder_clock(datetime(2024, 5, 1), "file time")
+    (datetime.datetime(2024, 5, 1, 0, 0), None)
+    """
+    return None if source == "file time" else moment
+
+
+def utc_offset_minutes(moment: datetime) -> int | None:
+    """Return how far a clock is ahead of UTC; None if the time has no zone."""
+    offset = moment.utcoffset()
+    return None if offset is None else round(offset.total_seconds() / 60)
+
+
 def time_in_name(name: str) -> datetime | None:
     """Return the date and time in a recorder's file name, or None.
 

@@ -280,8 +280,9 @@ def _layout(rate: int, settings: SpectrogramSettings) -> _Layout:
     last = min(window // 2 - 1, round(high / bin_width)) + 1
     if last - first < 2:
         raise BagtagError(
-            f"Sound with {rate} samples per second has nothing between {settings.low:g} and "
-            f"{'its highest frequency' if settings.high is None else f'{settings.high:g} Hz'}; choose a wider band."
+            f"The band from {settings.low:g} Hz to "
+            f"{'the highest frequency' if settings.high is None else f'{settings.high:g} Hz'} has too few frequencies "
+            f"at a sample rate of {rate} Hz; choose a wider band."
         )
     return _Layout(rate, window, hop, first, last)
 

@@ -62,7 +62,7 @@ LARGEST_SHIFT = 40.0
 
 @dataclass(frozen=True)
 class BackgroundEvidence:
-    """What the tags say about the background of tagged bags.
+    """Evidence in the tags for the background of tagged bags.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ NO_BACKGROUND = BackgroundEvidence(error=0.0)
 
 
 def background_evidence(log_prior: Array, bags: BagSet, *, leak: float, seed: int = 0) -> BackgroundEvidence:
-    """Return what the tags say about the background. The constants were chosen on sets of known truth.
+    """Return the evidence in the tags for a background. The constants were chosen on sets of known truth.
 
     Parameters
     ----------

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import copy
 import json
-import operator
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
@@ -22,12 +21,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from miml_core.array_files import read_arrays
 from miml_core.atomic_files import atomic_writer
+from miml_core.bag_arrays import LARGEST_FEATURE, TOO_LARGE, number_array
 from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
+from miml_core.models import MODELS
 from miml_core.models.calibration import calibrate_tags
 from miml_core.models.fit_progress import Progress
+from miml_core.models.fitting import NotTrainedError, safe_fit
 from miml_core.models.old_names import accept_old_names, current_names
+from miml_core.models.parameter_checks import ParameterChecks, plain_parameters
+from miml_core.models.parameters import make_model
 from miml_core.models.temperatures import Calibration, Temperatures, soften
+from miml_core.plurals import counted
 
 if TYPE_CHECKING:
 
@@ -50,7 +55,7 @@ _INVALID_FILE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeEr
 """Errors of reading a file that is no model, or only looks like one."""
 
 
-class Model(BaseEstimator, ABC):
+class Model(ParameterChecks, BaseEstimator, ABC):
     """Base class of all multi-instance multi-label models.
 
     A scikit-learn estimator: the constructor only stores its keyword parameters, `fit` checks them, and fitted
@@ -72,7 +77,7 @@ class Model(BaseEstimator, ABC):
     tag_calibration_ : (2,) float
         Slope and offset that the logits of `predict_tags` get.
     sure_from_ : float
-        A segment whose best class is less probable than this is better shown as "not sure": its label would be wrong
+        A segment whose best class is less probable than this is better shown as "uncertain": its label would be wrong
         more often than right.
 
     Examples
@@ -105,17 +110,23 @@ class Model(BaseEstimator, ABC):
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
             cls.__init__ = accept_old_names(cls.__init__)  # type: ignore[method-assign]
+        if "fit" in vars(cls):
+            cls.fit = safe_fit(cls.fit)  # type: ignore[method-assign]
 
     # fit and predict
 
     @abstractmethod
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         """Fit the model to tagged bags.
 
         Parameters
         ----------
         bags : BagSet
             Tags, and labels of the segments that people corrected.
+        y : object
+            Ignored, as in scikit-learn: the tags are in the bags.
         progress : callable, optional
             Called as `progress(step, of, info)`; if it returns a true value, the fit stops and keeps what it has.
         warm_start : Model, optional
@@ -182,46 +193,12 @@ class Model(BaseEstimator, ABC):
     def _check_parameters(self) -> None:
         """Raise a `BagtagError` if a parameter has a value that `fit` cannot use."""
 
-    def _check_choice(self, name: str, *choices: Any) -> None:
-        if getattr(self, name) not in choices:
-            allowed = " or ".join([", ".join(map(repr, choices[:-1])), repr(choices[-1])])
-            raise BagtagError(f"{name} must be {allowed}, not {getattr(self, name)!r}.")
-
-    def _check_flag(self, name: str) -> None:
-        value = getattr(self, name)
-        if not (isinstance(value, bool | np.bool_ | Integral) and value in (0, 1)):
-            raise BagtagError(f"{name} must be True or False, not {value!r}.")
-
-    def _check_number(
-        self,
-        name: str,
-        *,
-        at_least: float | None = None,
-        above: float | None = None,
-        at_most: float | None = None,
-        below: float | None = None,
-        whole: bool = False,
-        also: str | None = None,
-    ) -> None:
-        """Check that a parameter is a number within bounds, or the word `also`."""
-        value = getattr(self, name)
-        if also is not None and isinstance(value, str) and value == also:
-            return
-        bounds = {"at least": at_least, "above": above, "at most": at_most, "below": below}
-        tests = {"at least": operator.ge, "above": operator.gt, "at most": operator.le, "below": operator.lt}
-        inside = isinstance(value, Integral if whole else Real) and all(
-            bound is None or tests[word](value, bound) for word, bound in bounds.items()
-        )
-        if not inside:
-            words = " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
-            kind = ("" if also is None else f"{also!r} or ") + ("a whole number" if whole else "a number")
-            raise BagtagError(f"{name} must be {kind} {words}, not {value!r}.")
-
     # helpers for fit
 
     def _begin_fit(self, warm_start: Model | None) -> Model | None:
-        """Check the parameters and remove the earlier fit; returns the fitted model to continue from, if any."""
+        """Check the parameters and remove the earlier fit; return the fitted model to continue from, if any."""
         self._check_parameters()
+        plain_parameters(type(self), self.get_params())
         earlier = copy.copy(warm_start) if warm_start is self else warm_start
         for name in self._fitted_names():
             delattr(self, name)
@@ -234,7 +211,7 @@ class Model(BaseEstimator, ABC):
 
     @property
     def calibration(self) -> Calibration:
-        """What makes the model's probabilities honest."""
+        """The calibration of the model's probabilities."""
         temperatures = Temperatures(self.predict_temperature_, self.annotate_temperature_, self.confused_)
         return Calibration(temperatures, (self.tag_calibration_[0], self.tag_calibration_[1]))
 
@@ -246,11 +223,11 @@ class Model(BaseEstimator, ABC):
         self.tag_calibration_ = list(calibration.tag_curve)
 
     def _calibrated(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return honest probabilities of new segments."""
+        """Return calibrated probabilities of new segments."""
         return soften(probabilities, self.predict_temperature_, self.confused_)
 
     def _calibrated_given_tags(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return honest probabilities of segments of bags with known tags."""
+        """Return calibrated probabilities of segments of bags with known tags."""
         return soften(probabilities, self.annotate_temperature_, self.confused_)
 
     def _calibrated_tags(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -260,21 +237,38 @@ class Model(BaseEstimator, ABC):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "classes_"):
-            raise BagtagError(f"This {self.name} model has not been trained yet; call fit first.")
+            raise NotTrainedError(f"This {self.name} model has not been trained yet; call fit first.")
 
     def _check_features(self, X: ArrayLike) -> NDArray[np.float64]:
         self._check_fitted()
-        X = np.asarray(X, dtype=np.float64)
+        X = number_array(X, "Features")
         if X.ndim != 2 or X.shape[1] != self.n_features_:
             raise BagtagError(
-                f"The model was trained on {self.n_features_} features per segment, but the array has shape {X.shape}; "
+                f"The model was trained on {counted(self.n_features_, 'feature')} per segment, but the array has shape "
+                f"{X.shape}; "
                 "train it again."
             )
-        if not self.handles_missing and np.isnan(X).any():
-            raise BagtagError(f"The {self.name} model needs every feature of every segment; some are missing.")
+        self._check_values(X)
         return X
 
+    def _check_values(self, X: NDArray[np.float64]) -> None:
+        if (np.abs(X) <= LARGEST_FEATURE).all():
+            return
+        if np.isinf(X).any():
+            raise BagtagError("Some features are infinite; compute the features of these segments again.")
+        largest = np.fmax.reduce(np.abs(X), axis=None)
+        if largest > LARGEST_FEATURE:
+            raise BagtagError(f"A feature has the absolute value {largest:g}, {TOO_LARGE}.")
+        if not self.handles_missing:
+            raise BagtagError(f"The {self.name} model needs every feature of every segment; some are missing.")
+
+    def _check_training_bags(self, bags: BagSet) -> None:
+        """Refuse anything but bags whose features the model can use."""
+        _require_bag_set(bags)
+        self._check_values(bags.X)
+
     def _check_bags(self, bags: BagSet) -> None:
+        _require_bag_set(bags)
         self._check_features(bags.X)
         if bags.classes != self.classes_:
             raise BagtagError("The classes have changed since the model was trained; train it again.")
@@ -295,13 +289,19 @@ class Model(BaseEstimator, ABC):
         A `random_state` that is a generator is saved as None. `load_model` has an example.
         """
         self._check_fitted()
+        if MODELS.get(self.name) is not type(self):
+            raise BagtagError(
+                f"{type(self).__name__} is not one of MODELS, so its file could not be loaded; CONTRIBUTING.md "
+                "describes how to add it."
+            )
         arrays, values = {}, {}
         for name, value in self._state().items():
             if isinstance(value, np.ndarray):
                 arrays[name] = value
             else:
                 values[name] = value
-        header = {"format": _FORMAT, "model": self.name, "params": self.get_params(), "values": values}
+        params = plain_parameters(type(self), self.get_params())
+        header = {"format": _FORMAT, "model": self.name, "params": params, "values": values}
         arrays["__header__"] = np.frombuffer(json.dumps(header, default=_to_json).encode(), dtype=np.uint8)
         with atomic_writer(path) as file:
             np.savez(file, allow_pickle=False, **arrays)
@@ -325,8 +325,6 @@ def load_model(path: str | Path | BinaryIO) -> Model:
     >>> bool((loaded.predict_proba(bags.X) == model.predict_proba(bags.X)).all())
     True
     """
-    from miml_core.models.parameters import make_model
-
     path = Path(path) if isinstance(path, str | Path) else path
     try:
         arrays = read_arrays(path, most_bytes=_MOST_BYTES)
@@ -338,8 +336,9 @@ def load_model(path: str | Path | BinaryIO) -> Model:
     except FileNotFoundError:
         raise BagtagError(f"There is no model file {path}.") from None
     except _INVALID_FILE as error:
+        reason = f": {error}" if isinstance(error, BagtagError) else "."
         raise BagtagError(
-            f"{path} is not a complete Bagtag model file; train again, or choose another file."
+            f"{path} is not a complete Bagtag model file{reason} Train again, or choose another file."
         ) from error
     return model
 
@@ -373,7 +372,7 @@ def draw_seed(random_state: RandomState) -> int:
     >>> draw_seed(rng) == draw_seed(rng)
     False
     """
-    if isinstance(random_state, Integral) and random_state >= 0:
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0:
         return int(random_state)
     if random_state is None:
         random_state = np.random.default_rng()
@@ -386,10 +385,13 @@ def draw_seed(random_state: RandomState) -> int:
     )
 
 
+def _require_bag_set(bags: object) -> None:
+    if not isinstance(bags, BagSet):
+        raise BagtagError(f"The bags must be a BagSet, not an object of type {type(bags).__name__}.")
+
+
 def _to_json(value: Any) -> Any:
-    """Return NumPy numbers as JSON numbers, and a generator of random numbers as None."""
+    """Return NumPy numbers as JSON numbers."""
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.random.Generator | np.random.RandomState):
-        return None
     raise TypeError(f"{type(value).__name__} cannot be saved as JSON")

@@ -27,6 +27,9 @@ Array = NDArray[np.float64]
 _NEVER_SEEN = -30.0
 """Score of a class that no training segment can have."""
 
+_UNDERFLOW = 1e-200
+"""Candidates that are less probable together are compared by logarithms."""
+
 
 class _Baseline(Model):
     """A model of single segments, for which a bag's tags are only a list of candidates."""
@@ -35,13 +38,21 @@ class _Baseline(Model):
     def _proba(self, X: Array) -> Array:
         """Return the (N, C) class probabilities of checked features."""
 
+    def _log_proba(self, X: Array) -> Array:
+        return np.log(self._proba(X))
+
     def predict_proba(self, X: ArrayLike) -> Array:
         return self._calibrated(self._proba(self._check_features(X)))
 
     def annotate(self, bags: BagSet) -> Array:
         """Return the probabilities within each bag's tags; a segment without a candidate has a row of zeros."""
         self._check_bags(bags)
-        within = (candidate_shares(bags) > 0) * self._proba(bags.X)
+        candidates = candidate_shares(bags) > 0
+        within = candidates * self._proba(bags.X)
+        unlikely = candidates.any(axis=1) & (within.sum(axis=1) < _UNDERFLOW)
+        if unlikely.any():
+            log_within = np.where(candidates[unlikely], self._log_proba(bags.X[unlikely]), -np.inf)
+            within[unlikely] = np.exp(log_softmax(log_within, axis=1))
         total = within.sum(axis=1, keepdims=True)
         return self._calibrated_given_tags(within / np.where(total > 0, total, 1.0))
 
@@ -77,7 +88,9 @@ class Majority(_Baseline):
     def __init__(self) -> None:
         """There are no parameters."""
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         self._begin_fit(warm_start)
         counts = (bags.tags > 0).sum(axis=0) + 1e-9
         self.frequencies_ = counts / counts.sum()
@@ -106,7 +119,10 @@ class _LogisticBaseline(_Baseline):
         return Standardise(self.mean_, self.scale_)(X)
 
     def _proba(self, X: Array) -> Array:
-        return np.exp(log_softmax(self._standardise(X) @ self.coefficients_ + self.intercepts_, axis=1))
+        return np.exp(self._log_proba(X))
+
+    def _log_proba(self, X: Array) -> Array:
+        return np.asarray(log_softmax(self._standardise(X) @ self.coefficients_ + self.intercepts_, axis=1))
 
     def _fit_scale(self, X: Array) -> None:
         standardise = Standardise.fit(X)
@@ -137,7 +153,9 @@ class SupervisedLR(_LogisticBaseline):
     def __init__(self, *, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         self._begin_fit(warm_start)
         known = np.flatnonzero(bags.labels >= 0)
         if not len(known):
@@ -178,7 +196,9 @@ class CandidateEM(_LogisticBaseline):
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         self._begin_fit(warm_start)
         watched = WatchedProgress(progress)
         fit_progress = FitProgress(watched, [Phase(self.max_iter)])
@@ -191,7 +211,7 @@ class CandidateEM(_LogisticBaseline):
         weights = shares[rows, classes]
         for _ in range(self.max_iter):
             self.coefficients_, self.intercepts_ = regression.fit(weights)
-            chosen = self._proba(bags.X)[rows, classes]
+            chosen = np.maximum(self._proba(bags.X)[rows, classes], 1e-300)
             before, weights = weights, chosen / np.bincount(rows, weights=chosen, minlength=len(shares))[rows]
             moved = float(np.abs(weights - before).max())
             if fit_progress.step(0, moved=moved) or moved < self.tol:

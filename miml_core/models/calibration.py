@@ -95,7 +95,7 @@ def tag_curve(scores: Array, curve: Sequence[float] | Array) -> Array:
 
 
 def fit_tag_probabilities(log_prior: Array, bags: BagSet, *, leak: float, held_out: bool) -> tuple[float, float]:
-    """Return the slope and offset by which `calibrate_tags` makes tag probabilities honest.
+    """Return the slope and offset by which `calibrate_tags` calibrates tag probabilities.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.bags import BACKGROUND, BagSet
+from miml_core.errors import BagtagError
 
 
 def candidate_shares(bags: BagSet, background: float = 0.0) -> NDArray[np.float64]:
@@ -36,3 +37,17 @@ def candidate_shares(bags: BagSet, background: float = 0.0) -> NDArray[np.float6
         shares[noise, -1] = 1.0
     total = shares.sum(axis=1, keepdims=True)
     return shares / np.where(total > 0, total, 1.0)
+
+
+def refuse_all_absent(bags: BagSet) -> None:
+    """Raise a `BagtagError` if no segment has a candidate because all tags are absent.
+
+    Examples
+    --------
+    >>> refuse_all_absent(BagSet([[0.0]], [0, 1], [[-1]], ["wren"]))
+    Traceback (most recent call last):
+        ...
+    miml_core.errors.BagtagError: No bag has a tag: all tags are absent, so no class can be learnt; tag some bags first.
+    """
+    if (bags.tags < 0).all():
+        raise BagtagError("No bag has a tag: all tags are absent, so no class can be learnt; tag some bags first.")

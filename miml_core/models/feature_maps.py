@@ -18,6 +18,76 @@ from miml_core.bags import FeatureGroup
 
 Array = NDArray[np.float64]
 
+_TINY = float(np.finfo(np.float64).tiny)
+"""Smallest spread that can be divided by: the reciprocal of a smaller number is infinite."""
+_SQUARES_FIT = 1e-100, 1e100
+"""Columns whose largest absolute value is outside are scaled first, because their squares would be 0 or infinite."""
+_MOST_SPREADS = 1e6
+"""Limit of scaled features. No training segment is near it; a new segment beyond it would only cause overflow."""
+
+
+def mean_and_spread(X: Array) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation of each feature; that of a constant feature is 0.
+
+    Missing values (NaN) are left out; a feature that no segment has counts as 0. A feature may be in any unit: it is
+    constant if its standard deviation is no more than a rounding error of its mean.
+
+    Parameters
+    ----------
+    X : (N, d) float
+
+    Returns
+    -------
+    mean, spread : (d,) float
+
+    Examples
+    --------
+    >>> mean_and_spread(np.array([[1e-13, 7.0, np.nan], [3e-13, 7.0, 2.0]]))
+    (array([2.e-13, 7.e+00, 2.e+00]), array([1.e-13, 0.e+00, 0.e+00]))
+    """
+    missing = np.isnan(X)
+    has_missing = bool(missing.any())
+    if has_missing:
+        X = np.where(missing.all(axis=0), 0.0, X)
+    low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    scaled = (largest > _SQUARES_FIT[1]) | ((largest < _SQUARES_FIT[0]) & (largest > 0))
+    exponents = np.where(scaled, np.frexp(largest)[1], 0)
+    if scaled.any():
+        X = np.ldexp(X, -exponents)
+    mean, spread = (np.nanmean(X, axis=0), np.nanstd(X, axis=0)) if has_missing else (X.mean(axis=0), X.std(axis=0))
+    constant = (spread <= 1e-12 * np.abs(mean)) | (low == high)
+    mean, spread = np.ldexp(mean, exponents), np.ldexp(spread, exponents)
+    return mean, np.where(constant | (spread < _TINY), 0.0, spread)
+
+
+def divisors(mean: Array, spread: Array) -> Array:
+    """Return what to divide centred features by: the spread, and for a constant feature a number that leaves it small.
+
+    Examples
+    --------
+    >>> divisors(np.array([5.0, 7.0]), np.array([2.0, 0.0]))
+    array([2., 1.])
+    """
+    constant = np.where(np.abs(mean) > _SQUARES_FIT[1], np.abs(mean), 1.0)
+    return np.where(spread > 0, spread, constant)
+
+
+def clip_scaled(Z: Array) -> Array:
+    """Return scaled features limited to a million spreads, so that no product of them overflows; NaN stays."""
+    return np.clip(Z, -_MOST_SPREADS, _MOST_SPREADS)
+
+
+def scale_by_division(X: Array, mean: Array, divisor: Array) -> Array:
+    """Return (X - mean) / divisor, clipped."""
+    with np.errstate(over="ignore"):
+        return clip_scaled((X - mean) / divisor)
+
+
+def _scale_by_product(X: Array, start: Array, scale: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return clip_scaled((X - start) * scale)
+
 
 @dataclass(frozen=True)
 class Standardise:
@@ -28,12 +98,12 @@ class Standardise:
 
     @classmethod
     def fit(cls, X: Array) -> Self:
-        mean, spread = X.mean(axis=0), X.std(axis=0)
-        constant = spread <= 1e-12 * np.maximum(1.0, np.abs(mean))
+        mean, spread = mean_and_spread(X)
+        constant = spread == 0
         return cls(mean, np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread)))
 
     def __call__(self, X: Array) -> Array:
-        return (X - self.mean) * self.scale
+        return _scale_by_product(X, self.mean, self.scale)
 
 
 @dataclass(frozen=True)
@@ -46,10 +116,11 @@ class UnitRange:
     @classmethod
     def fit(cls, X: Array) -> Self:
         low, spread = X.min(axis=0), np.ptp(X, axis=0)
-        return cls(low, np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0))
+        varies = spread >= _TINY
+        return cls(low, np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0))
 
     def __call__(self, X: Array) -> Array:
-        return (X - self.low) * self.scale
+        return _scale_by_product(X, self.low, self.scale)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class FitProgress:
         self.stopped = False
 
     def step(self, phase: int, /, **info: float) -> bool:
-        """Report one iteration of a phase; returns whether the fit should stop."""
+        """Report one iteration of a phase; return whether the fit should stop."""
         self.iterations[phase] += 1
         if self.progress is not None:
             before = sum(one.steps for one in self.phases[:phase])

@@ -32,7 +32,9 @@ from scipy.special import entr, log_ndtr, ndtr
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.models.background import lower_background, supported_shift
 from miml_core.models.base import Model, RandomState, draw_seed
+from miml_core.models.candidates import refuse_all_absent
 from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
+from miml_core.models.feature_maps import divisors, mean_and_spread, scale_by_division
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.probit_moments import FREE, IN_POSITIVE_BAG, NEGATIVE, POSITIVE, expected_m
 from miml_core.posterior import bag_posterior
@@ -134,10 +136,14 @@ class GPProbit(Model):
 
     # fit
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         seed = draw_seed(self.random_state)
         watched = WatchedProgress(progress)
         earlier = self._usable(self._begin_fit(warm_start), bags)
+        if not self.background:
+            refuse_all_absent(bags)
         self._prepare(bags, earlier, seed)
         known = known_signs(bags)
         whitened, residual = self._project(bags.X)
@@ -170,12 +176,14 @@ class GPProbit(Model):
         if earlier is not None:
             self.centre_, self.spread_, self.inducing_ = earlier.centre_, earlier.spread_, earlier.inducing_
         else:
-            self.centre_ = bags.X.mean(axis=0)
-            spread = bags.X.std(axis=0)
-            self.spread_ = np.where(spread > 1e-12 * np.maximum(np.abs(self.centre_), 1), spread, 1.0)
-            self.inducing_ = _inducing_points((bags.X - self.centre_) / self.spread_, self.n_inducing, seed)
+            self.centre_, spread = mean_and_spread(bags.X)
+            self.spread_ = divisors(self.centre_, spread)
+            self.inducing_ = _inducing_points(self._standardise(bags.X), self.n_inducing, seed)
         gram = self._gram(self.inducing_, self.inducing_)
         self.factor_ = cholesky(gram + _JITTER * np.eye(len(gram)), lower=True)
+
+    def _standardise(self, X: Array) -> Array:
+        return scale_by_division(X, self.centre_, self.spread_)
 
     def _gram(self, X: Array, Z: Array) -> Array:
         scale = np.sqrt(self.n_features_) if self.length_scale == "auto" else float(self.length_scale)
@@ -185,7 +193,7 @@ class GPProbit(Model):
 
     def _project(self, X: Array) -> tuple[Array, Array]:
         """Return A (R, N), and k (N,), the variance of f given the inducing points (the diagonal in eq. 6)."""
-        cross = self._gram(self.inducing_, (X - self.centre_) / self.spread_)
+        cross = self._gram(self.inducing_, self._standardise(X))
         whitened = solve_triangular(self.factor_, cross, lower=True)
         return whitened, np.maximum(1.0 + _JITTER - (whitened**2).sum(axis=0), 0.0)
 
@@ -289,7 +297,7 @@ class GPProbit(Model):
         """Return (B, C) 1 - P(all m_i < 0), the normal integral over the bag's joint distribution (section 3.4)."""
         from miml_core.models.gp_probit_bags import bag_probabilities
 
-        self._check_features(bags.X)
+        self._check_bags(bags)
         whitened, residual = self._project(bags.X)
         return bag_probabilities(self.means_, self.covariance_, whitened, residual, bags.offsets, self.samples_)
 
@@ -378,4 +386,5 @@ def _inducing_points(X: Array, wanted: int, seed: int) -> Array:
     distinct = np.unique(X, axis=0)
     if len(distinct) <= wanted:
         return distinct
+    seed %= 2**32  # the largest that scikit-learn takes
     return KMeans(wanted, init="k-means++", n_init=1, max_iter=30, random_state=seed).fit(X).cluster_centers_

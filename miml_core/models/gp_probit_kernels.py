@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _above(rng, limit):
-    """A standard normal variable above `limit`: plain rejection in the middle, Robert's (1995) in the tail."""
+    """Draw a standard normal variable above `limit`: plain rejection in the middle, Robert's (1995) in the tail."""
     if limit < 0.5:
         while True:
             x = rng.standard_normal()
@@ -21,7 +21,7 @@ def _above(rng, limit):
 
 @njit(cache=True, nogil=True)
 def sample_m(rng, mean, known, offsets, m):
-    """One sweep of eqs. 26-28 over every bag, in place; `known` as in `probit_moments`."""
+    """Do one sweep of eqs. 26-28 over every bag, in place; `known` as in `probit_moments`."""
     for bag in range(len(offsets) - 1):
         n_positive = 0
         for i in range(offsets[bag], offsets[bag + 1]):

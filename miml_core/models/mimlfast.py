@@ -21,6 +21,7 @@ from miml_core.errors import BagtagError
 from miml_core.models import mimlfast_kernels
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.calibration import fit_tag_curve, fit_temperature, posterior_within_tags, tag_curve
+from miml_core.models.candidates import refuse_all_absent
 from miml_core.models.corrections import CorrectedBags, corrections_as_bags
 from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
 from miml_core.models.feature_maps import Standardise, pack, unpack
@@ -104,7 +105,9 @@ class MIMLFast(Model):
 
     # fit
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         """Train until the ranking loss of held-out bags no longer falls.
 
         The training continues from the weights, scales and K of a `warm_start`.
@@ -116,6 +119,7 @@ class MIMLFast(Model):
         corrected = corrections_as_bags(bags)
         if not (corrected.tags != 0).any():
             raise BagtagError("No bag has a tag or a label yet; tag some bags first.")
+        refuse_all_absent(bags)
         X = self._design_matrix(bags.X)
         X = X[corrected.rows] if len(corrected.rows) > len(X) else X
         trained = self._train(X, corrected, earlier, bags.classes, seed, watched)

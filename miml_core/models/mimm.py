@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from miml_core.bags import BagSet
+from miml_core.bags import BACKGROUND, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
+from miml_core.models.feature_maps import divisors, mean_and_spread, scale_by_division
 from miml_core.models.fit_progress import FitProgress, Phase, Progress
 from miml_core.models.mixture_components import FAMILIES, Family, make_family
 from miml_core.posterior import bag_posterior, tag_probabilities, training_posterior
@@ -113,9 +114,12 @@ class MIMM(Model):
 
     # fit
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
-        if not self.background and (bags.tags < 0).all(axis=1).any():
-            raise BagtagError("A bag tagged as having none of the classes needs background=True.")
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
+        self._check_parameters()
+        if not self.background:
+            _refuse_bags_of_background(bags)
         seed = draw_seed(self.random_state)
         watched = WatchedProgress(progress)
         earlier = self._begin_fit(warm_start)
@@ -189,10 +193,9 @@ class MIMM(Model):
         if not self.components.startswith("gaussian"):
             return X
         if fit:
-            self.centre_ = np.nan_to_num(np.nanmean(X, axis=0))
-            spread = np.nanstd(X, axis=0)
-            self.spread_ = np.where(spread > 1e-12 * np.maximum(np.abs(self.centre_), 1), spread, 1.0)
-        Z = (X - self.centre_) / self.spread_
+            self.centre_, spread = mean_and_spread(X)
+            self.spread_ = divisors(self.centre_, spread)
+        Z = scale_by_division(X, self.centre_, self.spread_)
         if self.pca is None:
             return Z
         if np.isnan(Z).any():
@@ -223,8 +226,10 @@ class MIMM(Model):
         """Return (N, C) log(pi_c f_c(x)), summed over the components of each class."""
         Z = self._reduce(X)
         family = make_family(self.components, self.n_values_)
+        family.check_values(Z)
         log_parts = family.log_density(family.statistics(Z), self._parameters()) + _log(self.weights_)
-        return logsumexp(log_parts.reshape(len(X), -1, self.n_components), axis=2)
+        n_classes = len(self.weights_) // self.n_components
+        return logsumexp(log_parts.reshape(len(X), n_classes, self.n_components), axis=2)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         log_joint = self._log_joint(self._check_features(X))
@@ -238,16 +243,28 @@ class MIMM(Model):
 
     def predict_tags(self, bags: BagSet) -> Array:
         """Return (B, C) 1 - prod_i P(z_i is not c), the paper's bag posterior (section 3)."""
-        log_joint = self._log_joint(self._check_features(bags.X))
+        self._check_bags(bags)
+        log_joint = self._log_joint(bags.X)
         prior = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
         return self._calibrated_tags(tag_probabilities(prior, bags.offsets, len(self.classes_), self.leak))
+
+
+def _refuse_bags_of_background(bags: BagSet) -> None:
+    """Raise a `BagtagError` if a model without a background class cannot be fitted to the bags."""
+    if (bags.tags < 0).all(axis=1).any():
+        raise BagtagError("A bag tagged as having none of the classes needs background=True.")
+    if (bags.labels == BACKGROUND).all():
+        raise BagtagError(
+            "Every segment is labelled background, so that no segment is left to learn the classes from; use "
+            "background=True, or label segments of the classes."
+        )
 
 
 class _EM:
     """The two steps of EM for one data set and one family of components, and its starts."""
 
     def __init__(self, model: MIMM, bags: BagSet, X: Array, seed: int) -> None:
-        self.leak, self.n_components = model.leak, model.n_components
+        self.model, self.leak, self.n_components = model, model.leak, model.n_components
         self.n_classes = bags.n_classes + model.background
         self.family: Family = make_family(model.components)
         self.family.learn_prior(X, self.n_classes * model.n_components)
@@ -261,12 +278,16 @@ class _EM:
         self.rng = np.random.default_rng(seed)
 
     def can_continue(self, earlier: MIMM) -> bool:
-        expected = self.n_classes * self.n_components
+        """Return whether the earlier components are of the same family, number and shape, for the same classes."""
+        n_components = self.n_classes * self.n_components
+        shape = n_components, self.statistics.shape[1]
+        same = ("components", "n_components", "pca", "background")
         return (
-            earlier.classes_ == self.bags.classes
-            and earlier.weights_.shape == (expected,)
-            and all(len(value) == expected for value in earlier._parameters().values())
+            all(getattr(earlier, name) == getattr(self.model, name) for name in same)
+            and earlier.classes_ == self.bags.classes
             and earlier.n_features_ == self.bags.X.shape[1]
+            and earlier.weights_.shape == (n_components,)
+            and all(value.shape[:2] == shape for value in earlier._parameters().values())
         )
 
     def start(self, rng: np.random.Generator | None) -> Array:

@@ -26,6 +26,9 @@ FAMILIES = ("gaussian-diag", "gaussian-full", "bernoulli", "multinomial", "marko
 class Family(Protocol):
     """Interface of a family of components; parameters are a dict of arrays with one row per component."""
 
+    def check_values(self, X: Array) -> None:
+        """Raise a `BagtagError` if the family has no density for some values."""
+
     def learn_prior(self, X: Array, n_components: int) -> None:
         """Set the prior, and whatever depends on the data as a whole, for a mixture of `n_components`."""
 
@@ -59,9 +62,13 @@ class Gaussian:
     def __init__(self, *, full: bool) -> None:
         self.full = full
 
+    def check_values(self, X: Array) -> None:
+        """Accept every number."""
+
     def learn_prior(self, X: Array, n_components: int) -> None:
-        self.centre = np.nan_to_num(np.nanmean(X, axis=0))
-        filled = np.where(np.isnan(X), self.centre, X)
+        missing = np.isnan(X)
+        self.centre = np.nanmean(np.where(missing.all(axis=0), 0.0, X), axis=0)
+        filled = np.where(missing, self.centre, X)
         spread = np.atleast_2d(np.cov(filled, rowvar=False, bias=True))
         spread += np.eye(X.shape[1]) * max(1e-10, 1e-6 * float(np.trace(spread)) / X.shape[1])
         d = X.shape[1]
@@ -162,12 +169,16 @@ class Categorical:
         self.kind = kind
         self.n_values = 2 if kind == "bernoulli" else n_values
 
-    def learn_prior(self, X: Array, n_components: int) -> None:
+    def check_values(self, X: Array) -> None:
         values = X[~np.isnan(X)]
         most = 1 if self.kind == "bernoulli" else np.inf
         if ((values < 0) | (values > most) | (values % 1 != 0)).any():
             wanted = "0 or 1" if self.kind == "bernoulli" else "whole numbers from 0"
             raise BagtagError(f"Components called {self.kind!r} need features that are {wanted}.")
+
+    def learn_prior(self, X: Array, n_components: int) -> None:
+        self.check_values(X)
+        values = X[~np.isnan(X)]
         if self.kind != "bernoulli":
             self.n_values = int(values.max()) + 1 if len(values) else 1
 

@@ -199,7 +199,9 @@ class ORedLR(Model):
 
     # maximum likelihood (3.2, 4.2)
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         """Maximise the penalised likelihood of tags and labels (eq. 6).
 
         The fit continues from the weights, scales and alpha of a `warm_start` if its bags are much the same.
@@ -375,7 +377,7 @@ class ORedLR(Model):
 
 
 def _with_background_evidence(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a model file; one that was written before 0.3 has the share only."""
+    """Return the state of a model file; one of an early development version of 0.2 has the share only."""
     if "background_evidence_" in state:
         return state
     share = state.pop("background_share_", 0.0)

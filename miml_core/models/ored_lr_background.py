@@ -1,6 +1,6 @@
 """Learn the classes of the segments that the background gives up.
 
-The weights that maximise the likelihood of the tags over-assign segments to the background (`background.py` says why):
+The weights that maximise the likelihood of the tags over-assign segments to the background (see `background.py`):
 the classes are learnt from few segments only. Here the background is limited to the share that the tags support, and
 the classes are learnt again, by the surrogate of EM (eqs. 11 and 22).
 """

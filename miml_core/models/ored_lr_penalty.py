@@ -220,7 +220,7 @@ class _Search:
         scores: dict[int, float] = {}
 
         def improves(k: int) -> bool:
-            """Fit every fold with 10**k; returns whether held-out bags became more likely."""
+            """Fit every fold with 10**k; return whether held-out bags became more likely."""
             best_so_far = max(scores.values(), default=-np.inf)
             tried = replace(self.penalty, alpha=_alpha(k))
             scores[k] = 0.0

@@ -46,7 +46,9 @@ class Whitening:
             self.values, self.vectors = np.linalg.eigh(blocks)
         else:
             values, vectors = np.linalg.eigh((Z * hidden.sum(axis=1)[:, None]).T @ Z)
-            self.values = values * (hidden.sum(axis=0) / hidden.sum())[:, None]
+            shares, total = hidden.sum(axis=0), hidden.sum()
+            shares = shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))  # one class is certain
+            self.values = values * shares[:, None]
             self.vectors = vectors[None]
 
     def scale(self, alpha: float, share: float = 1.0) -> Coordinates:

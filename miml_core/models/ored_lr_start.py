@@ -150,7 +150,7 @@ def _without_background(evidence: Evidence) -> Evidence | None:
 
 
 def report_iteration(fit_progress: FitProgress, phase: int, objective: float, alpha: float) -> bool:
-    """Report one iteration of a solver; returns whether it should stop."""
+    """Report one iteration of a solver; return whether it should stop."""
     iteration = fit_progress.iterations[phase] + 1
     return fit_progress.step(phase, objective=objective, phase=phase, iteration=iteration, alpha=alpha)
 

@@ -20,6 +20,7 @@ from miml_core.bags import UNKNOWN, BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.base import Model, RandomState, draw_seed
 from miml_core.models.calibration import fit_tag_curve, fit_temperature, posterior_within_tags, tag_curve
+from miml_core.models.candidates import refuse_all_absent
 from miml_core.models.cross_fit import WatchedProgress, calibrate_by_folds
 from miml_core.models.feature_maps import (
     CentreAndShrink,
@@ -130,7 +131,9 @@ class SIM(Model):
 
     # fit
 
-    def fit(self, bags: BagSet, *, progress: Progress | None = None, warm_start: Model | None = None) -> Self:
+    def fit(
+        self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None
+    ) -> Self:
         """Minimise the regularised loss.
 
         A `warm_start` chooses the first support instances by its weights; its scales and its lambda are kept, so that
@@ -147,6 +150,7 @@ class SIM(Model):
                 "No bag has both a tag that is present and one that is absent, so there is nothing to rank; "
                 "tag more bags, or choose another model."
             )
+        refuse_all_absent(bags)
         choose = self.lam == "auto" and earlier is None
         fit_progress = FitProgress(watched, [Phase(USUAL_FITS if choose else 0, chooses=True), Phase(self.T)])
         self.lam_ = self._choose_lam(bags, X, fit_progress, earlier, seed)

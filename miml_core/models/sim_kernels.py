@@ -12,7 +12,7 @@ _SUMS_MAY_BE_REORDERED = {"reassoc", "contract"}  # lets dot products use the pr
 
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
 def fill_supports(X, offsets, tags, candidate, scores, soft, first, last, supports):
-    """Support instances of bags `first` to `last`: eq. 7 (max), or eq. 9, 10 and 65 (softmax).
+    """Compute the support instances of bags `first` to `last`: eq. 7 (max), or eq. 9, 10 and 65 (softmax).
 
     `candidate[row, c]` is whether a segment may support class c where its bag has that tag; in bags without the
     tag every segment may.
@@ -54,7 +54,7 @@ def _average_row(X, scores, candidate, start, stop, c, tag, top, out):
 
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
 def add_fixed_supports(supports, tags, weight, W, rank, first, last, V):
-    """Loss of eq. 26 (rank) or 31 (Hamming) over a range of bags; its subgradient, eq. 27 or 32, is added to V."""
+    """Return the loss of eq. 26 (rank) or 31 (Hamming) over some bags; add its subgradient, eq. 27 or 32, to V."""
     n_classes, n_features = W.shape
     scores = np.empty(n_classes)
     pull = np.empty(n_classes)
@@ -76,7 +76,7 @@ def add_fixed_supports(supports, tags, weight, W, rank, first, last, V):
 
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
 def add_moving_supports(X, offsets, segment_scores, supports, tags, weight, W, rank, first, last, V):
-    """Loss and subgradient of CCCP's convex problem, eq. 25 and 29 (Algorithm 3).
+    """Return the loss of CCCP's convex problem, eq. 25 (Algorithm 3); add its subgradient, eq. 29, to V.
 
     Present tags keep the support instances of the outer iteration; absent ones take the segment that scores highest
     under W now. `segment_scores` is X W'.
@@ -116,7 +116,7 @@ def _moving_scores(start, stop, segment_scores, supports, tags, W, scores, best)
 
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
 def _pulls(scores, tags, weight, rank, pull):
-    """One bag's loss and its derivative in the bag's scores; `weight` is beta_i of eq. 5, or 1 / nc of eq. 30."""
+    """Return a bag's loss and its derivative in the bag's scores; `weight` is beta_i of eq. 5 or 1 / nc of eq. 30."""
     pull[:] = 0.0
     loss = 0.0
     for j in range(len(tags)):

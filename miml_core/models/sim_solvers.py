@@ -211,7 +211,7 @@ class _Descent:
         self.best_W, self.best_value = W, self.value
 
     def run(self, steps: int) -> Array:
-        """Take more steps; returns the best weights so far."""
+        """Take more steps; return the best weights so far."""
         for _ in range(steps):
             self.steps += 1
             W = self.W - self.V / (self.lam * self.steps)

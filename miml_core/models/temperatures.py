@@ -1,4 +1,4 @@
-"""Make predicted probabilities honest: of the segments that get .8, eight of ten should be right.
+"""Calibrate predicted probabilities: of the segments that get .8, eight of ten should be right.
 
 Models are too sure, most of all given the tags: on NIPS4Bplus, labels with a probability of .97 were right in 76 %.
 `temper` divides the logits by a temperature (Guo, Pleiss, Sun and Weinberger, "On Calibration of Modern Neural
@@ -23,7 +23,7 @@ surer of them than of new bags as it is too sure of new bags, so that the temper
 about one of its segments, the best one; nothing tests the others. So a factor increases with the number of segments per
 tag, as a power of it. With a background class, where the tags say little about the temperature, it applies once.
 
-The usual temperatures, this exponent and that factor were chosen with the truth in sight, on HJA, Letter-Frost,
+The usual temperatures, this exponent and that factor were chosen using the true labels, on HJA, Letter-Frost,
 MSRC v2 and NIPS4Bplus.
 
 **Labels** that people gave replace this guess by evidence, if there are 30 or more (`refine_temperature`). With a
@@ -306,7 +306,7 @@ def _best_temperature(loss: Callable[[float], float]) -> float:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What makes the probabilities of a fitted model honest.
+    """The calibration of the probabilities of a fitted model.
 
     Attributes
     ----------
@@ -364,6 +364,8 @@ def _refine(
         given = lower_background(log_prior, background_shift(log_prior, bags, leak=leak, most=most, limit=limit))
     else:  # bags without any of the classes have no posterior
         possible = np.asarray((bags.tags >= 0).any(axis=1))
+        if not possible.any():
+            return found
         new = given = log_prior[possible[bags.bag_of]]
         bags = bags[possible]
     columns = np.where(bags.labels == BACKGROUND, bags.n_classes, bags.labels)

@@ -2,7 +2,7 @@
 
 Each check is a function that yields what it found, with a repair where there is one. Repairs compute stored numbers
 again and remove what belongs to nothing. The database is backed up before the first repair, and rows of people's work
-that cannot stay in their tables are kept in a file (`kept_aside.py`).
+that cannot stay in their tables are kept in a file (`removed_rows.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from miml_core.errors import BagtagError
 from miml_core.plurals import counted
 from miml_core.project.db import backups, counters, revisions, settings
 from miml_core.project.db.database_file import DATABASE
-from miml_core.project.db.kept_aside import KeptAside
 from miml_core.project.db.own_folders import find_own_folder
+from miml_core.project.db.removed_rows import RemovedRows
 from miml_core.project.db.schema import BY_EYE, bags, features, predictions, segments, tags, verdicts
 from miml_core.project.db.schema import bag_predictions as blocks
 from miml_core.project.db.schema import media as media_table
@@ -31,6 +31,7 @@ from miml_core.project.media import access as media_access
 from miml_core.project.media import state as media_state
 from miml_core.project.queries.prediction_blocks import IMPORTED
 from miml_core.project.records import Problem
+from miml_core.segments.regions import Region
 
 Repair = Callable[[], object]
 Finding = tuple[Problem, Repair | None]
@@ -76,7 +77,7 @@ def _references(store: Store) -> Iterator[Finding]:
         orphans = _orphans(connection)
     if orphans:
         many = counted(len(orphans), "row refers", "rows refer")
-        yield Problem("orphan", f"{many} to rows that do not exist any more.", True), partial(_remove_orphans, store)
+        yield Problem("orphan", f"{many} to rows that no longer exist.", True), partial(_remove_orphans, store)
     with store.read() as connection:
         unused = select(func.count()).select_from(media_table).where(media_table.c.id.not_in(select(bags.c.media_id)))
         n_unused = connection.execute(unused).scalar()
@@ -102,24 +103,24 @@ def _orphans(connection: Connection) -> list[tuple[str, int, str, str]]:
 def _remove_orphans(store: Store) -> str:
     """Remove or correct rows that refer to nothing; those of people's work are kept in a file."""
     with store.write() as connection:
-        aside = KeptAside(connection, "They belong to a bag, segment, class or grid that does not exist any more.")
+        removed = RemovedRows(connection, "They belong to a bag, segment, class or grid that no longer exists.")
         for table, row_id, column, parent in _orphans(connection):
             if parent == "media":  # the bag stays, with its tags and labels: only its file is unknown
                 _add_missing_file(connection, row_id)
             elif (table, column) in _MAY_BE_EMPTY:
-                aside.keep(table, "rowid = ?", [row_id])
+                removed.keep(table, "rowid = ?", [row_id])
                 also = ", removed = 1" if table == "classes" else ""
                 connection.exec_driver_sql(f'UPDATE "{table}" SET "{column}" = NULL{also} WHERE rowid = ?', (row_id,))
             else:
                 if table == "segments":
-                    aside.keep("verdicts", "segment_id = ?", [row_id])
+                    removed.keep("verdicts", "segment_id = ?", [row_id])
                     connection.exec_driver_sql("DELETE FROM verdicts WHERE segment_id = ?", (row_id,))
                 if table in _OF_PEOPLE:
-                    aside.keep(table, "rowid = ?", [row_id])
+                    removed.keep(table, "rowid = ?", [row_id])
                 connection.exec_driver_sql(f'DELETE FROM "{table}" WHERE rowid = ?', (row_id,))
         counters.refresh_all(connection)
         revisions.advance(connection, changed_bags=connection.execute(select(bags.c.id)).scalars())
-        return aside.write(store.folder)
+        return removed.write(store.folder)
 
 
 def _add_missing_file(connection: Connection, bag_id: int) -> None:
@@ -150,7 +151,7 @@ def _files(store: Store) -> Iterator[Finding]:
         sentence += (
             "was not chosen on this computer. Allow it with `check --allow`, or on the Library page."
             if blocked.may_be_allowed
-            else "is a folder of the system; nothing in it is opened."
+            else "is a system folder; nothing in it is opened."
         )
         yield Problem("not-allowed", sentence, False), None
 
@@ -168,15 +169,17 @@ def _labels(store: Store) -> Iterator[Finding]:
 
     def tag() -> str:
         with store.write() as connection:
-            aside = KeptAside(connection, "Segments of the bag have the label of a class that these tags call absent.")
+            removed = RemovedRows(
+                connection, "Segments of the bag have the label of a class that these tags call absent."
+            )
             for bag_id, class_id in untagged:
-                aside.keep("tags", "bag_id = ? AND class_id = ? AND value < 0", [bag_id, class_id])
+                removed.keep("tags", "bag_id = ? AND class_id = ? AND value < 0", [bag_id, class_id])
                 connection.execute(delete(tags).where(tags.c.bag_id == bag_id, tags.c.class_id == class_id))
                 connection.execute(insert(tags).values(bag_id=bag_id, class_id=class_id, value=1))
             changed = [row.bag_id for row in untagged]
             counters.refresh(connection, changed)
             revisions.advance(connection, changed_bags=changed)
-            return aside.write(store.folder)
+            return removed.write(store.folder)
 
     if untagged:
         yield (
@@ -221,8 +224,6 @@ def _counters(store: Store) -> Iterator[Finding]:
 
 
 def _shapes(store: Store) -> Iterator[Finding]:
-    from miml_core.segments.regions import Region
-
     stored = select(segments.c.number, segments.c.region, bags.c.name).join(bags, bags.c.id == segments.c.bag_id)
     with store.read() as connection:
         for number, region, bag_name in connection.execute(stored):
@@ -288,7 +289,7 @@ def _runs(store: Store) -> Iterator[Finding]:
             revisions.advance(connection, changed_topics=["runs"])
 
     if current is not None and current not in {run.id for run in known}:
-        yield Problem("run", f"The current run, number {current}, does not exist any more.", True), choose_another
+        yield Problem("run", f"The current run, number {current}, no longer exists.", True), choose_another
     for run in known:
         if run.state == "done" and run.id not in imported and not training_runs.has_model(store, run.id):
             yield Problem("model", f"The model file of run {run.id} is missing; train again.", False), None
@@ -314,11 +315,12 @@ def _move_run_to_backups(store: Store, stray: Path) -> str:
 def _leftovers(store: Store) -> Iterator[Finding]:
     half = store.folder / (DATABASE + ".new")
     if half.exists():
-        yield Problem("leftover", f"{half.name} is left of a project that was never completed.", True), half.unlink
+        sentence = f"{half.name} is left over from a project that was never completed."
+        yield Problem("leftover", sentence, True), half.unlink
     with store.read() as connection:
         known = set(connection.execute(text("SELECT id FROM jobs")).scalars())
     logs = find_own_folder(store.folder, "logs")
     for path in sorted(logs.glob("job-*.txt")) if logs is not None else []:
         number = path.stem.removeprefix("job-")
         if not number.isdigit() or int(number) not in known:
-            yield Problem("leftover", f"logs/{path.name} belongs to no job.", True), path.unlink
+            yield Problem("leftover", f"logs/{path.name} does not belong to any job.", True), path.unlink

@@ -8,7 +8,7 @@ class ProjectTooNew(BagtagError):
 
 
 class Gone(BagtagError):
-    """The bag, segment, class or job named does not exist (any more)."""
+    """The bag, segment, class or job named does not exist, or no longer exists."""
 
 
 class NeedsConfirmation(BagtagError):

@@ -39,8 +39,8 @@ class EditStored:
 
     store: Store
     bag_ids: list[int]
-    changes_predictions: bool
-    """Whether the predictions of these bags depend on it."""
+    bags_to_predict: list[int]
+    """Those whose predictions depend on it."""
 
 
 Event = TypeVar("Event", BagsChanged, EditStored)

@@ -16,7 +16,7 @@ from miml_core.project.db import settings as settings_
 from miml_core.project.db.store import Store
 from miml_core.project.jobs import repredict
 from miml_core.project.queries.bags import progress
-from miml_core.project.records import News, Problem, Progress
+from miml_core.project.records import News, Problem, ProjectCounts
 from miml_core.project.services.bags import Bags
 from miml_core.project.services.classes import Classes
 from miml_core.project.services.edits import Edits
@@ -202,7 +202,7 @@ class Project:
         with self.store.write() as connection:
             settings_.put(connection, f"preference.{name}", value)
 
-    def progress(self) -> Progress:
+    def progress(self) -> ProjectCounts:
         """Return counts of files, bags, tags, segments and checks."""
         with self.store.read() as connection:
             return progress(connection)

@@ -161,7 +161,7 @@ class BagPage:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ProjectCounts:
     """Counts of bags and segments, in all and done.
 
     >>> from miml_core.demo.example import example_project
@@ -319,6 +319,8 @@ class EditResult:
     history_id: int | None = None
     bags: list[int] = field(default_factory=list)
     """Ids of the bags that changed."""
+    bags_to_predict: list[int] = field(default_factory=list)
+    """Ids of those whose predictions depend on the edit."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ class Point:
 
 
 @dataclass
-class Way:
-    """One way to label a set.
+class AccuracyCurve:
+    """Accuracy of one strategy of labelling against the seconds it took.
 
     Attributes
     ----------
@@ -48,17 +48,18 @@ class Way:
 
         Examples
         --------
-        >>> Way([Point(10, 0.9), Point(20, 0.96)]).reached(0.95)
+        >>> AccuracyCurve([Point(10, 0.9), Point(20, 0.96)]).reached(0.95)
         20
         """
         return next((point.seconds for point in self.points if point.accuracy >= accuracy), None)
 
-    def after(self, seconds: float) -> Way:
-        """Return the same way, begun after other work of some seconds."""
+    def delayed_by(self, seconds: float) -> AccuracyCurve:
+        """Return the same curve, begun after other work of some seconds."""
         later = [Point(round(seconds + one.seconds, 1), one.accuracy) for one in (*self.points, self.stopped) if one]
-        return Way(later) if self.stopped is None else Way(later[:-1], later[-1])
+        return AccuracyCurve(later) if self.stopped is None else AccuracyCurve(later[:-1], later[-1])
 
     def add(self, seconds: float, accuracy: float) -> None:
+        """Add a point, rounded."""
         self.points.append(Point(round(seconds, 1), round(accuracy, 4)))
 
 
@@ -73,12 +74,14 @@ def wall_screen(probabilities: NDArray[np.float64], open_: Labels) -> Labels:
 
 
 def fit_model(bags: BagSet, earlier: Model | None = None) -> Model:
+    """Return the annotator's model of the bags: ORed logistic regression with a background."""
     from miml_core.models.ored_lr import ORedLR
 
     return ORedLR(background=True, leak=DEFAULT_LEAK).fit(bags, warm_start=earlier)
 
 
-def with_labels(bags: BagSet, truth: Labels, rows: Labels) -> BagSet:
+def bags_with_labels(bags: BagSet, truth: Labels, rows: Labels) -> BagSet:
+    """Return the bags with the true labels of some rows added."""
     labels = bags.labels.copy()
     labels[rows] = truth[rows]
     return bags.replace(labels=labels)
@@ -92,4 +95,5 @@ def labels_of(probabilities: NDArray[np.float64], bags: BagSet) -> Labels:
 
 
 def accuracy_of(model: Model, bags: BagSet, truth: Labels) -> float:
+    """Return the share of segments whose label, given or predicted, is right."""
     return float((labels_of(model.annotate(bags), bags) == truth).mean())

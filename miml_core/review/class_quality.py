@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from miml_core.evaluation.reliability import wilson_interval
+from miml_core.intervals import wilson_interval
 
 
 @dataclass(frozen=True)

@@ -34,19 +34,20 @@ from numpy.typing import NDArray
 
 from miml_core.bags import UNKNOWN, BagSet
 from miml_core.models.base import Model
+from miml_core.progress import Progress, ignore_progress
 from miml_core.review.annotator import (
     ACCEPTED,
     CORRECTED,
     SCREEN,
     TILE,
     TYPED,
+    AccuracyCurve,
     Labels,
-    Way,
     accuracy_of,
+    bags_with_labels,
     fit_model,
     labels_of,
     wall_screen,
-    with_labels,
 )
 from miml_core.review.economy_tagging import tag_bags
 from miml_core.review.queue import top_two
@@ -63,13 +64,11 @@ LEAST_DOUBT = 0.01
 """No prediction is taken to be surer than this."""
 
 N_STEPS = 5
-"""Number of times that `measure_economy` calls its `step`."""
+"""Number of steps that `measure_economy` reports."""
 
 
-def measure_economy(
-    bags: BagSet, truth: Labels, seed: int = 0, step: Callable[[], None] = lambda: None
-) -> dict[str, Any]:
-    """Return accuracy against seconds for every way to label a set.
+def measure_economy(bags: BagSet, truth: Labels, seed: int = 0, progress: Progress = ignore_progress) -> dict[str, Any]:
+    """Return accuracy against seconds for every strategy of labelling a set.
 
     Parameters
     ----------
@@ -79,8 +78,8 @@ def measure_economy(
         Class of each segment, one of its bag's tags, or `BACKGROUND`.
     seed : int
         Determines the order of bags and segments.
-    step : callable
-        Called after each way.
+    progress : Progress
+        Called after each curve.
 
     Returns
     -------
@@ -88,21 +87,21 @@ def measure_economy(
         "one_by_one_seconds", and "ways": by name, the points, those where the annotator stopped, and the share of the
         seconds of labelling one by one at which `TARGET` was reached.
     """
-    ways = {"segments one by one": label_one_by_one(bags, truth, seed)}
-    step()
+    curves = {"segments one by one": label_one_by_one(bags, truth, seed)}
+    progress(1, N_STEPS, {})
     tagged = tag_bags(bags, truth, seed)
-    step()
+    progress(2, N_STEPS, {})
     for name, seconds in (("", tagged.typed), (", with suggestions", tagged.suggested)):
-        ways[f"tags only{name}"] = tagged.way(seconds)
-    for review, then in ((review_least_sure, "least sure"), (review_wall, "wall")):
+        curves[f"tags only{name}"] = tagged.curve(seconds)
+    for done, review, then in ((3, review_least_sure, "least sure"), (4, review_wall, "wall")):
         found = review(bags, truth, tagged.model)
-        step()
+        progress(done, N_STEPS, {})
         for name, seconds in (("", tagged.typed), (", with suggestions", tagged.suggested)):
-            ways[f"tags and {then}{name}"] = found.after(seconds[-1])
+            curves[f"tags and {then}{name}"] = found.delayed_by(seconds[-1])
     some = tagged.some
     found = review_wall(bags.replace(tags=some.tags), truth, some.model)
-    step()
-    ways["some tags and wall, with suggestions"] = found.after(some.seconds)
+    progress(N_STEPS, N_STEPS, {})
+    curves["some tags and wall, with suggestions"] = found.delayed_by(some.seconds)
     every = TYPED * bags.n_segments
     return {
         "segments": bags.n_segments,
@@ -111,40 +110,40 @@ def measure_economy(
         "bags": bags.n_bags,
         "tagged_until_wall": int((some.tags != 0).any(axis=1).sum()),
         "one_by_one_seconds": every,
-        "ways": {name: _figures(way, every) for name, way in ways.items()},
+        "ways": {name: _figures(curve, every) for name, curve in curves.items()},
     }
 
 
-def _figures(way: Way, every: float) -> dict[str, Any]:
+def _figures(curve: AccuracyCurve, every: float) -> dict[str, Any]:
     def share(seconds: float | None) -> float | None:
         return None if seconds is None else round(seconds / every, 4)
 
     return {
-        "points": [asdict(point) for point in way.points],
-        "target_share_of_seconds": share(way.reached(TARGET)),
-        "stopped": None if way.stopped is None else asdict(way.stopped),
-        "stopped_share_of_seconds": share(way.stopped.seconds if way.stopped else None),
+        "points": [asdict(point) for point in curve.points],
+        "target_share_of_seconds": share(curve.reached(TARGET)),
+        "stopped": None if curve.stopped is None else asdict(curve.stopped),
+        "stopped_share_of_seconds": share(curve.stopped.seconds if curve.stopped else None),
     }
 
 
 # segments one by one
 
 
-def label_one_by_one(bags: BagSet, truth: Labels, seed: int = 0) -> Way:
+def label_one_by_one(bags: BagSet, truth: Labels, seed: int = 0) -> AccuracyCurve:
     """Return the accuracy of typed labels and of a model that learns from them only; no tag is known."""
-    way, order = Way(), np.random.default_rng(seed).permutation(bags.n_segments)
+    curve, order = AccuracyCurve(), np.random.default_rng(seed).permutation(bags.n_segments)
     untagged = bags.replace(tags=np.zeros_like(bags.tags))
     for share in LABELLED_SHARES:
-        labelled = with_labels(untagged, truth, order[: max(1, round(share * len(order)))])
-        way.add(TYPED * int((labelled.labels != UNKNOWN).sum()), accuracy_of(fit_model(labelled), labelled, truth))
-    way.add(TYPED * bags.n_segments, 1.0)
-    return way
+        labelled = bags_with_labels(untagged, truth, order[: max(1, round(share * len(order)))])
+        curve.add(TYPED * int((labelled.labels != UNKNOWN).sum()), accuracy_of(fit_model(labelled), labelled, truth))
+    curve.add(TYPED * bags.n_segments, 1.0)
+    return curve
 
 
 # review
 
 
-def review_least_sure(bags: BagSet, truth: Labels, model: Model) -> Way:
+def review_least_sure(bags: BagSet, truth: Labels, model: Model) -> AccuracyCurve:
     """Review segments one at a time, those with the smallest lead first."""
 
     def choose(probabilities: NDArray[np.float64], open_: Labels) -> Labels:
@@ -154,7 +153,7 @@ def review_least_sure(bags: BagSet, truth: Labels, model: Model) -> Way:
     return _review(bags, truth, model, choose, right=ACCEPTED, wrong=CORRECTED)
 
 
-def review_wall(bags: BagSet, truth: Labels, model: Model) -> Way:
+def review_wall(bags: BagSet, truth: Labels, model: Model) -> AccuracyCurve:
     """Review screens of segments of one predicted class, doubtful ones first."""
 
     return _review(bags, truth, model, wall_screen, right=TILE, wrong=TILE + CORRECTED)
@@ -168,9 +167,9 @@ def _review(
     *,
     right: float,
     wrong: float,
-) -> Way:
+) -> AccuracyCurve:
     """Review until the target is reached and the annotator has stopped, or nothing is left, or it takes too long."""
-    way, seconds, known = Way(), 0.0, bags
+    curve, seconds, known = AccuracyCurve(), 0.0, bags
     wrong_before: list[bool] = []
     doubt_before: list[float] = []
     learnt = 0
@@ -178,21 +177,21 @@ def _review(
         probabilities = model.annotate(known)
         labels, doubt = labels_of(probabilities, known), np.maximum(1.0 - top_two(probabilities)[1], LEAST_DOUBT)
         accuracy = float((labels == truth).mean())
-        way.add(seconds, accuracy)
+        curve.add(seconds, accuracy)
         open_ = np.flatnonzero(known.labels == UNKNOWN)
         left = predicted_errors(doubt[open_], doubt_before[-RECENT:], wrong_before[-RECENT:])
         enough = len(wrong_before) >= LEAST_REVIEWED or not len(open_)
-        if way.stopped is None and enough and left <= (1.0 - TARGET) * bags.n_segments:
-            way.stopped = way.points[-1]
-        done = way.stopped is not None and way.reached(TARGET) is not None
+        if curve.stopped is None and enough and left <= (1.0 - TARGET) * bags.n_segments:
+            curve.stopped = curve.points[-1]
+        done = curve.stopped is not None and curve.reached(TARGET) is not None
         if done or not len(open_) or seconds > MOST_SECONDS * TYPED * bags.n_segments:
-            return way
+            return curve
         screen = choose(probabilities, open_)
         is_wrong = (labels != truth)[screen]
         seconds += float(np.where(is_wrong, wrong, right).sum())
         wrong_before += is_wrong.tolist()
         doubt_before += doubt[screen].tolist()
-        known = with_labels(known, truth, screen)
+        known = bags_with_labels(known, truth, screen)
         if len(wrong_before) - learnt >= max(SCREEN, learnt // 10):
             model, learnt = fit_model(known, model), len(wrong_before)
 

@@ -15,8 +15,8 @@ from miml_core.review.annotator import (
     CORRECTED,
     TILE,
     TYPED,
+    AccuracyCurve,
     Labels,
-    Way,
     accuracy_of,
     fit_model,
     wall_screen,
@@ -30,8 +30,8 @@ LEAST_BATCHES = 20
 
 
 @dataclass(frozen=True, eq=False)
-class SomeTags:
-    """The tags at the time when tagging did not pay any more, what they cost with suggestions, and their model."""
+class PartlyTagged:
+    """The tags at the time when tagging no longer paid, what they cost with suggestions, and their model."""
 
     tags: NDArray[np.int8]
     seconds: float
@@ -51,7 +51,7 @@ class TaggedBags:
     n_suggested : int
         Number of tags that were suggested.
     model : Model
-    some : SomeTags
+    some : PartlyTagged
         As long as tagging paid.
     """
 
@@ -60,10 +60,11 @@ class TaggedBags:
     accuracies: list[float]
     n_suggested: int
     model: Model
-    some: SomeTags
+    some: PartlyTagged
 
-    def way(self, seconds: list[float]) -> Way:
-        found = Way()
+    def curve(self, seconds: list[float]) -> AccuracyCurve:
+        """Return the accuracies against `typed` or `suggested` seconds."""
+        found = AccuracyCurve()
         for each, accuracy in zip(seconds, self.accuracies):
             found.add(each, accuracy)
         return found
@@ -76,7 +77,7 @@ def tag_bags(bags: BagSet, truth: Labels, seed: int = 0) -> TaggedBags:
     typed, suggested, accuracies = [0.0], [0.0], [0.0]
     n_suggested = 0
     model: Model | None = None
-    some: SomeTags | None = None
+    some: PartlyTagged | None = None
     gains: list[tuple[int, float]] = []
     while len(left):
         done = bags.n_bags - len(left)
@@ -99,7 +100,7 @@ def tag_bags(bags: BagSet, truth: Labels, seed: int = 0) -> TaggedBags:
         n_suggested += found
         gains.append((changed, seconds))
         if some is None and not (len(left) and tagging_pays(gains, model.annotate(known))):
-            some = SomeTags(tags, suggested[-1], model)
+            some = PartlyTagged(tags, suggested[-1], model)
     assert model is not None and some is not None
     return TaggedBags(typed[1:], suggested[1:], accuracies[1:], n_suggested, model, some)
 
@@ -154,7 +155,7 @@ def worth_tagging(model: Model, bags: BagSet) -> NDArray[np.float64]:
 
     It is the square of the number of segments that the model expects to be wrong, divided by the number of segments:
     of bags that are equally doubtful the longer one, which has more to gain, but also more tags to type. The order
-    between the two was chosen on HJA with the truth in sight.
+    between the two was chosen on HJA using its true labels.
     """
     doubt = np.concatenate([[0.0], np.cumsum(1.0 - top_two(model.annotate(bags))[1])])
     expected = doubt[bags.offsets[1:]] - doubt[bags.offsets[:-1]]

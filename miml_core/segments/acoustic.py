@@ -43,7 +43,7 @@ class SoundSegmentSettings:
         if not 0 <= self.sensitivity <= 1:
             raise BagtagError(f"The sensitivity must be between 0 and 1, not {self.sensitivity:g}.")
         if self.smallest_call < 0 or self.gap < 0:
-            raise BagtagError("The smallest call and the gap to bridge cannot be negative.")
+            raise BagtagError("The minimum duration and the maximum gap cannot be negative; enter 0 or more.")
         if self.calls not in ("song", "echolocation"):
             raise BagtagError(f"The kind of calls must be song or echolocation, not {self.calls!r}.")
 
@@ -118,7 +118,7 @@ def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings
         nearby *= _amplitude(-calls.below_nearby)
         mask &= loudness > nearby
     kernels.bridge(mask, int(settings.gap / seconds + 1e-9))
-    labels, count = kernels.components(mask) if calls.parting is None else _separated(loudness, mask, calls.parting)
+    labels, count = _connected(mask) if calls.parting is None else _separated(loudness, mask, calls.parting)
     boxes, areas, peaks, runs = kernels.measure(labels, count, loudness, _RUN_COLUMNS)
     levels = np.maximum(_decibels(peaks), _decibels(runs) + _RUN_DB)
     kept = _above_threshold(boxes, levels, _EDGE_DB + calls.range * (1 - settings.sensitivity), calls)
@@ -212,6 +212,14 @@ def _decibels(amplitudes: NDArray[np.float32]) -> NDArray[np.float32]:
     return 20 * np.log10(np.maximum(amplitudes, np.float32(1e-6)))
 
 
+def _connected(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
+    """Label the pieces of the mask; pixels that touch at a corner are connected."""
+    from scipy.ndimage import label
+
+    labels, count = label(mask, np.ones((3, 3)), np.int32)
+    return labels, count
+
+
 def _separated(
     loudness: NDArray[np.float32], mask: NDArray[np.bool_], parting: _Parting
 ) -> tuple[NDArray[np.int32], int]:
@@ -232,6 +240,8 @@ def _gaussian(width: float) -> NDArray[np.float32]:
 
 def running_max(values: NDArray[np.float32], length: int, axis: int) -> NDArray[np.float32]:
     """Return the maximum over `length` (odd) pixels around each pixel, by maxima of doubled lengths.
+
+    `scipy.ndimage.maximum_filter1d` takes 9 times as long (`python -m benchmarks kernels`).
 
     Examples
     --------

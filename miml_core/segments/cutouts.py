@@ -175,7 +175,7 @@ def _mask_at(grid: Grid, region: Region, x: NDArray[np.float64], y: NDArray[np.f
 
 
 def _outlined(pixels: Bytes, mask: NDArray[np.bool_]) -> Bytes:
-    """Return the picture with a light line just outside of a mask."""
+    """Return the picture with a light line just outside a mask."""
     padded = np.pad(mask, 1)
     near = padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:]
     line = (near & ~mask)[:, :, None]

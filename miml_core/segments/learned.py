@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from miml_core.array_files import read_arrays
 from miml_core.atomic_files import atomic_writer
 from miml_core.errors import BagtagError
+from miml_core.intervals import wilson_interval
 from miml_core.media.grid import Grid
 from miml_core.media.spectrogram import Spectrogram
 from miml_core.progress import Progress
@@ -38,7 +39,7 @@ _PIXELS_PER_CANDIDATE = 200
 _MORE_SENSITIVE = 0.2
 _LEVELS = np.linspace(0.1, 0.9, 33)
 _NEVER = 2.0
-_FEWEST_FAINT = 10
+_FEWEST_FAINT, _CONFIDENCE = 10, 0.9
 _WORTH, _SURE = 0.01, 0.95
 _UNTRIED = (0.4, 0.65)
 _OTHER_RESOLUTION = 1.25
@@ -135,17 +136,17 @@ class LearnedSegmenter:
         used = settings or SoundSegmentSettings()
         report = progress or (lambda step, of, info: None)
         rng = np.random.default_rng(seed)
-        lessons = []
+        prepared = []
         for number, example in enumerate(examples):
-            lessons.append(_lesson(example, used, max(200, 3 * _PIXELS // len(examples)), rng))
+            prepared.append(_prepare_example(example, used, max(200, 3 * _PIXELS // len(examples)), rng))
             if report(number + 1, len(examples), {}):
                 break
-        trees = _grow(lessons, rng, seed)
+        trees = _grow(prepared, rng, seed)
         if trees is None:
             raise BagtagError(
                 "A segmenter needs examples of calls and of other sounds; delete segments that are no calls."
             )
-        levels = _choose_levels(lessons, rng, seed)
+        levels = _choose_levels(prepared, rng, seed)
         return cls(used, trees, levels, _pixel(examples[0].spectrogram.grid))
 
     def find(self, spectrogram: Spectrogram, settings: SoundSegmentSettings | None = None) -> list[Region]:
@@ -215,7 +216,7 @@ def warm() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lesson:
+class _PreparedExample:
     """Training data of one example: features of pixels inside and outside calls, and its candidates for the levels."""
 
     calls: NDArray[np.float32]
@@ -227,7 +228,9 @@ class _Lesson:
     """(n,) 1 for a candidate that people kept, 0 for one that is no call, -1 if that is not known."""
 
 
-def _lesson(example: Example, settings: SoundSegmentSettings, most: int, rng: np.random.Generator) -> _Lesson:
+def _prepare_example(
+    example: Example, settings: SoundSegmentSettings, most: int, rng: np.random.Generator
+) -> _PreparedExample:
     from scipy.ndimage import binary_dilation
 
     view = PixelView(example.spectrogram)
@@ -239,7 +242,7 @@ def _lesson(example: Example, settings: SoundSegmentSettings, most: int, rng: np
     near = binary_dilation(kept, np.ones((3, 3)), iterations=_BORDER)
     none = (deleted | candidates if example.whole else deleted) & ~near
     called = kept & candidates if (kept & candidates).any() else kept
-    return _Lesson(
+    return _PreparedExample(
         view.at(*_sample_pixels(called, most, rng)),
         view.at(*_sample_pixels(none, most, rng)),
         *_pixels_of(view, regions),
@@ -280,18 +283,18 @@ def _pixels_of(view: PixelView, regions: Sequence[Region]) -> tuple[NDArray[np.f
     return view.at(rows, columns), labels[rows, columns].astype(np.int64) - 1
 
 
-def _choose_levels(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> tuple[float, float]:
+def _choose_levels(prepared: Sequence[_PreparedExample], rng: np.random.Generator, seed: int) -> tuple[float, float]:
     """Return the levels that are best for candidates of held-out examples, in two folds."""
     likely, truth, faint = [], [], []
     for half in (0, 1):
-        trees = _grow(lessons[1 - half :: 2], rng, seed)
+        trees = _grow(prepared[1 - half :: 2], rng, seed)
         if trees is None:
             return _UNTRIED
-        for lesson in lessons[half::2]:
-            judged = lesson.truth >= 0
-            likely.append(mean_probability(trees, lesson.pixels, lesson.owner, len(lesson.truth))[judged])
-            truth.append(lesson.truth[judged] == 1)
-            faint.append(lesson.faint[judged])
+        for one in prepared[half::2]:
+            judged = one.truth >= 0
+            likely.append(mean_probability(trees, one.pixels, one.owner, len(one.truth))[judged])
+            truth.append(one.truth[judged] == 1)
+            faint.append(one.faint[judged])
     return _best_levels(np.concatenate(likely), np.concatenate(truth), np.concatenate(faint))
 
 
@@ -310,16 +313,10 @@ def _best_levels(
     wanted = min(_share(true[p >= ordinary]), _SURE)
     for faint in _LEVELS:
         accepted = is_call[is_faint & (likely >= faint)]
-        if len(accepted) >= _FEWEST_FAINT and _lower_bound(accepted) >= wanted:
+        least, _ = wilson_interval(int(accepted.sum()), len(accepted), _CONFIDENCE)
+        if len(accepted) >= _FEWEST_FAINT and least >= wanted:
             return ordinary, float(faint)
     return ordinary, _NEVER
-
-
-def _lower_bound(true: NDArray[np.bool_]) -> float:
-    """Return the lower end of the 90 % Wilson interval of a share."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(int(true.sum()), len(true)).proportion_ci(0.9, method="wilson").low)
 
 
 def _f1(predicted: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
@@ -348,9 +345,9 @@ def _rows(parts: list[NDArray[np.float32]], rng: np.random.Generator) -> NDArray
     return rows if len(rows) <= most else rows[np.sort(rng.choice(len(rows), most, replace=False))]
 
 
-def _grow(lessons: Sequence[_Lesson], rng: np.random.Generator, seed: int) -> Trees | None:
-    calls = _rows([lesson.calls for lesson in lessons], rng)
-    return grow_trees(calls, _rows([lesson.others for lesson in lessons], rng), seed)
+def _grow(prepared: Sequence[_PreparedExample], rng: np.random.Generator, seed: int) -> Trees | None:
+    calls = _rows([one.calls for one in prepared], rng)
+    return grow_trees(calls, _rows([one.others for one in prepared], rng), seed)
 
 
 def _pixel(grid: Grid) -> tuple[float, float]:

@@ -44,7 +44,8 @@ def trace(mask: NDArray[np.bool_]) -> list[Ring]:
 def simplify(ring: Ring, tolerance: float) -> Ring:
     """Return the ring with fewer points; dropped ones are at most `tolerance` away (Douglas and Peucker).
 
-    A ring that would collapse is returned unchanged. Plain loops are faster than arrays, because rings are short.
+    A ring that would collapse is returned unchanged. Plain loops are faster than arrays, because rings are short:
+    `skimage.measure.approximate_polygon` takes 7 times as long (`python -m benchmarks kernels`).
     """
     if tolerance <= 0 or len(ring) <= 4:
         return ring
@@ -63,7 +64,10 @@ def simplify(ring: Ring, tolerance: float) -> Ring:
 
 
 def fill(rings: Sequence[ArrayLike], height: int, width: int) -> NDArray[np.bool_]:
-    """Return a (height, width) mask of the pixels whose centres are inside the rings by the even-odd rule."""
+    """Return a (height, width) mask of the pixels whose centres are inside the rings by the even-odd rule.
+
+    `skimage.draw.polygon2mask` takes 48 times as long (`python -m benchmarks kernels`).
+    """
     inside = np.zeros((height, width + 1), dtype=np.int64)
     for ring in rings:
         points = np.asarray(ring, dtype=float).reshape(-1, 2)

@@ -90,11 +90,16 @@ class Region:
     def from_bytes(cls, stored: bytes) -> Region:
         """Return the region that `to_bytes` stored."""
         if len(stored) < _HEADER.size or stored[0] != _VERSION:
-            raise BagtagError("A stored segment cannot be read: it is damaged, or of another version of Bagtag.")
+            raise BagtagError(
+                "A stored segment cannot be read: it is damaged, or of another version of Bagtag. Run `bagtag check "
+                "PROJECT`, which names the bag."
+            )
         _, size, top, left, height, width = _HEADER.unpack_from(stored)
         runs = np.frombuffer(stored, dtype=f"<u{size}", offset=_HEADER.size).astype(np.int64)
         if runs.sum() != height * width or height * width >= _MOST_PIXELS:
-            raise BagtagError("A stored segment cannot be read: it is damaged.")
+            raise BagtagError(
+                "A stored segment cannot be read: it is damaged. Run `bagtag check PROJECT`, which names the bag."
+            )
         return cls(top, left, np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width))
 
 

@@ -81,8 +81,12 @@ def find_picture_segments(picture: Picture, settings: PictureSegmentSettings | N
 
 
 def warm() -> None:
-    """Compile the kernels."""
-    _segment_map(np.zeros((8, 8, 3), dtype=np.uint8), 2)
+    """Compile the kernels, for pixels that can be written and, as decoded pictures are, for those that cannot."""
+    pixels = np.zeros((8, 8, 3), dtype=np.uint8)
+    pixels[::2, ::2], pixels[1::2] = 255, 120  # more regions than wanted, so that some are joined
+    _segment_map(pixels, 2)
+    pixels.flags.writeable = False
+    to_lab(pixels)
 
 
 def _segment_map(pixels: NDArray[np.uint8], wanted: int) -> NDArray[np.int32]:

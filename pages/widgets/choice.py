@@ -13,7 +13,7 @@ Option = TypeVar("Option", bound=str)
 def choose_one(label: str, titles: Mapping[Option, str], *, key: str) -> Option:
     """Draw the buttons and return what is chosen, at first the first one; it is kept while the tab is open.
 
-    A choice that is not offered any more is forgotten.
+    A choice that is no longer offered is forgotten.
     """
     if st.session_state.get(key) not in titles:
         st.session_state.pop(key, None)

@@ -14,7 +14,7 @@ from miml_core.project import Project
 
 
 def ask(name: str, project: Project, subject: Hashable, question: str) -> None:
-    """Keep a question about `subject` until it is settled or something else is selected."""
+    """Keep a question about `subject` until it is dismissed or something else is selected."""
     st.session_state[_key(name)] = (str(project.folder), subject, question)
 
 
@@ -25,12 +25,12 @@ def pending_question(name: str, project: Project, subject: Hashable) -> str | No
         return None
     folder, asked_of, question = kept
     if (folder, asked_of) != (str(project.folder), subject):
-        settle(name)
+        dismiss_question(name)
         return None
     return str(question)
 
 
-def settle(name: str) -> None:
+def dismiss_question(name: str) -> None:
     """Forget the question: it was answered, or no longer matters."""
     st.session_state.pop(_key(name), None)
 

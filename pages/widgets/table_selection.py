@@ -28,7 +28,7 @@ def keep_selection(key: str, ids: list[int]) -> dict[str, Any]:
     """Return arguments of `st.dataframe` that keep the selected bags or runs selected, wherever their rows are now.
 
     Streamlit keeps a selection by row number. When other ids are in the selected rows, the table gets a new key and
-    begins with the rows to which the selected ids have moved; ids that are gone are not selected any more.
+    begins with the rows to which the selected ids have moved; ids that are gone are no longer selected.
     """
     drawn, number, default = st.session_state.get(f"{key}.drawn", (ids, 0, None))
     state = st.session_state.get(f"{key}.{number}")

@@ -12,15 +12,17 @@ from miml_core import BACKGROUND
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~<>:$&^=])")
 _REPLACED_BY_STREAMLIT = re.compile(r":(?=[\w+/-]+:)|(?<= )(?=(?:<-|->|<->|--|>=|<=|~=) )")
 _WORD_JOINER = "\u2060"
+THIN_SPACE = "\u202f"
+"""Between groups of three digits, and before a percent sign; no line breaks there."""
 
 JOB_TITLES = {
     "import": "Adding files",
-    "segment": "Finding segments",
+    "segment": "Detecting segments",
     "learn-segmenter": "Learning from your edits",
-    "features": "Describing segments",
+    "features": "Computing features",
     "train": "Training",
     "predict": "Predicting",
-    "map": "Arranging the map",
+    "map": "Computing the map",
     "apply": "Applying the model to an archive",
     "sample": "Drawing a sample",
     "export": "Exporting",
@@ -52,6 +54,11 @@ def count(n: int, noun: str, nouns: str | None = None) -> str:
     return f"{thousands(n) if n else 'no'} {nouns or noun + 's'}"
 
 
+def sentence_case(text: str) -> str:
+    """Return the text with a capital first letter; the rest, which may contain names, stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def shorten(name: str, longest: int) -> str:
     """Return a name of at most so many characters; a short last word stays, as `Great Spott… call` differs by it.
 
@@ -68,7 +75,8 @@ def shorten(name: str, longest: int) -> str:
 
 
 def thousands(n: int) -> str:
-    return f"{n:,}".replace(",", "\u202f")
+    """Return a number with its digits in groups of three, as `12 000`."""
+    return f"{n:,}".replace(",", THIN_SPACE)
 
 
 def length_of_time(seconds: float) -> str:
@@ -105,7 +113,8 @@ def when(at: float | None) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.0f}\u202f%"
+    """Return a share as a whole percentage, as `94 %`."""
+    return f"{100 * share:.0f}{THIN_SPACE}%"
 
 
 def class_names(classes: list[Any]) -> dict[int, str]:

@@ -289,7 +289,7 @@ def test_the_command_prints_counts_and_failures(bundle_file, survey, applied, ca
     printed = capsys.readouterr()
     assert f"segments in {N_FILES} files (0.03 hours)" in printed.out and "could not be read as sound" in printed.err
     assert main([*words, "--site-pattern", "(", "--json"]) == 1
-    assert "is no regular expression" in json.loads(capsys.readouterr().out)["error"]
+    assert "is not a valid regular expression" in json.loads(capsys.readouterr().out)["error"]
 
 
 def test_pictures_are_applied_too(tmp_path):

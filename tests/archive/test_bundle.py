@@ -120,6 +120,8 @@ def test_a_project_exports_its_model(tmp_path):
             model_id = export_model(project, tmp_path / "model.bagtag")
             bundle = read_bundle(tmp_path / "model.bagtag")
             assert bundle.id == model_id == export_model(project, tmp_path / "again.bagtag", run_id=1)
+            with pytest.raises(BagtagError, match=r"nowhere/model\.bagtag' could not be written: .* Create its folder"):
+                export_model(project, tmp_path / "nowhere" / "model.bagtag")
             assert {one.name: one.scientific_name for one in bundle.classes}["Low"] == "Avis profunda"
             assert bundle.clip_seconds == pytest.approx(2.4) and bundle.settings == project.settings
             assert bundle.provenance["annotators"] == ["Ann"] and bundle.provenance["tagged_bags"] == 6

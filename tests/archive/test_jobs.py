@@ -21,6 +21,7 @@ from miml_core.project.jobs import archive_targets, context, launch
 from tests.archive.conftest import do_here, make_survey
 from tests.archive.test_apply import content
 from tests.project.foreign import add_job
+from tests.project.processes import is_cancelled
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,7 @@ def test_a_cancelled_job_continues_with_the_same_model(project, recordings, tmp_
     seen: list[context.JobContext] = []
     report = context.JobContext.report
     monkeypatch.setattr(context.JobContext, "report", lambda self, *step: (seen.append(self), report(self, *step))[1])
-    noticed = iter(lambda: seen[-1].cancelled, True)
+    noticed = iter(lambda: is_cancelled(seen[-1]), True)
 
     def cancel_after_one(client, work, items, *arguments, key):
         for number, item in enumerate(items):
@@ -149,7 +150,7 @@ def test_results_go_only_where_nothing_else_is(project, recordings, tmp_path):
             apply(project, recordings, target)
     with pytest.raises(BagtagError, match="There is no folder"):
         apply(project, tmp_path / "none", tmp_path / "archive")
-    with pytest.raises(BagtagError, match="folder of the system"):
+    with pytest.raises(BagtagError, match="system folder"):
         apply(project, Path("/etc"), tmp_path / "archive")
     with pytest.raises(BagtagError, match="no results of a model"):
         project.jobs.start("sample", {"archive": str(tmp_path / "full"), "per_class": 1})

@@ -32,7 +32,7 @@ from miml_core.archive.run import ApplyOptions, apply_model
 from tests.archive.conftest import N_PER_SITE
 from tests.archive.dying_workers import MOMENTS, DyingWorkers, end_process, serve_tasks
 from tests.archive.test_apply import content
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 from tests.project import processes
 
 pytestmark = pytest.mark.slow
@@ -61,13 +61,17 @@ def _quick_workers() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """The address of a scheduler with two workers, which are started again when they die."""
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-        scheduler_kwargs={"allowed_failures": 1},
-    ) as found:
+    # A worker that cannot connect in time is not started again.
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE} s"}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": 1},
+        ) as found,
+    ):
         yield found.scheduler_address
 
 
@@ -93,7 +97,7 @@ def connect_threads() -> Iterator[Client]:
         yield client
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "waited in vain"
@@ -114,10 +118,13 @@ def test_killed_workers(bundle_file, survey, tmp_path, cluster, expected):
 def test_killed_command(bundle_file, survey, tmp_path, cluster, expected):
     archive = tmp_path / "archive"
     code = (
-        "import sys; from pathlib import Path; from miml_core.archive.run import ApplyOptions, apply_model\n"
+        "import sys, signal; from pathlib import Path; from miml_core.archive.run import ApplyOptions, apply_model\n"
+        "def stay(now):\n"
+        "    if now.segments:\n"
+        "        signal.pause()\n"
         "if __name__ == '__main__':\n"
         f"    apply_model(Path(sys.argv[1]), [Path(sys.argv[2])], Path(sys.argv[3]),"
-        f" ApplyOptions(workers=1, task_seconds={TASK_SECONDS}))"
+        f" ApplyOptions(workers=1, task_seconds={TASK_SECONDS}), stay)"
     )
     script = tmp_path / "command.py"
     script.write_text(code)
@@ -164,7 +171,7 @@ def test_a_file_that_ends_its_process(bundle_file, survey, tmp_path, cluster, ex
     done = apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
     found = summarise(tmp_path / "archive", read_bundle(bundle_file).id)
     killing = [reason for file, reason in found.failures if file == "survey/marsh/20240503_020000.wav"]
-    assert len(killing) == 1 and "ended the process" in killing[0]
+    assert len(killing) == 1 and "the worker process crashed on it" in killing[0]
     assert found.files == 2 * N_PER_SITE - 1 and done.files == done.of_files
     monkeypatch.undo()
     apply_model(bundle_file, [survey], tmp_path / "archive", options(cluster))
@@ -189,6 +196,8 @@ def test_what_counts_is_the_result_that_arrived_not_the_status_of_the_moment():
         assert dask_cluster._result(EndedTask(7, status)) == 7
     assert dask_cluster._result(EndedTask(error, "error")) is error
     assert dask_cluster._result(EndedTask(CancelledError("forgotten"), "cancelled")) is None
+    assert dask_cluster._result(EndedTask(TimeoutError("not delivered"), "finished")) is None
+    assert isinstance(dask_cluster._result(EndedTask(TimeoutError("a slow disk"), "error")), TimeoutError)
     killed = KilledWorker("task", SimpleNamespace(address="tcp://10.0.0.1:1"), 2)
     assert isinstance(dask_cluster._result(EndedTask(killed, "error")), dask_cluster.LostProcess)
     with pytest.raises(OSError, match="scheduler"):
@@ -218,7 +227,7 @@ def test_without_workers_nothing_hangs_and_processes_of_this_computer_are_starte
     with (
         LocalCluster(n_workers=0, dashboard_address=None, silence_logs=logging.CRITICAL) as empty,
         Client(empty) as client,
-        pytest.raises(LostCluster, match="no workers any more"),
+        pytest.raises(LostCluster, match="no workers left"),
     ):
         next(run_bounded(client, abs, [1], key=str))
     started = []

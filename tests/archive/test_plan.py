@@ -109,7 +109,7 @@ def test_sites_of_recorders_and_patterns():
     recording = replace(recordings(1)[0], file="survey/S01_20240501.wav", recorder_site="North marsh")
     assert SitePattern().of(recording) == "North marsh"
     assert SitePattern(r"(S\d+)_").of(recording) == "S01"
-    for wrong, sentence in (("S(", "no regular expression"), ("S01", "needs a group")):
+    for wrong, sentence in (("S(", "not a valid regular expression"), ("S01", "needs a group")):
         with pytest.raises(BagtagError, match=sentence):
             SitePattern(wrong)
 

@@ -166,7 +166,7 @@ def test_recordings_that_changed_or_are_gone(archive, survey, tmp_path):
 
 def test_an_archive_from_elsewhere_opens_no_folder_of_this_computer(archive, survey, tmp_path):
     shutil.copytree(archive, tmp_path / "archive")
-    with pytest.raises(BagtagError, match=r"It is not known where .* is; give its folder with `--recordings`"):
+    with pytest.raises(BagtagError, match=r"The folder of the recording .* is not known; give it with `--recordings`"):
         draw_into_project(tmp_path / "archive", tmp_path / "check", 3)
     assert not (tmp_path / "check").exists(), "no project is left behind"
     assert draw_into_project(tmp_path / "archive", tmp_path / "check", 3, recordings=survey).detections >= 9

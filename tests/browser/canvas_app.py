@@ -18,7 +18,6 @@ from miml_core.project import Project
 from pages.widgets.app.open_projects import open_once
 from pages.widgets.app.server import lifespan, middleware
 from pages.widgets.canvas.component import canvas_data
-from pages.widgets.canvas.requested_bag import BagRequest
 from pages.widgets.routes import canvas_routes
 
 _PAGE = """<!doctype html><title>Canvas</title><div data-testid="stBidiComponentIsolated"></div><script type="module">
@@ -35,7 +34,7 @@ def send_canvas(request: Request) -> HTMLResponse:
     asked = request.query_params
     folder = Path(os.environ["CANVAS_PROJECTS"]) / asked.get("in", "sound") / "project"
     project = Project(open_once(folder).store, "Ann")
-    bag = BagRequest(secrets.token_hex(8), str(folder), int(asked["bag"])) if "bag" in asked else None
+    bag = {"id": secrets.token_hex(8), "bag": int(asked["bag"]), "segment": None} if "bag" in asked else None
     order = {"order": asked["order"]} if "order" in asked else {"show": asked.get("show", "all"), "sort": "added"}
     height, mode = int(asked.get("height", 400)), asked.get("mode", "review")
     data = canvas_data(project, None, bag, mode=mode, queue=order, height=height, key="editor")

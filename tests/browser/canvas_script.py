@@ -21,7 +21,8 @@ if "bag" in asked and st.session_state.runs == 1:
 away = st.toggle("Away", key="away")
 st.button("Run again", key="again")
 st.text_input("Note", key="note")
-time.sleep(float(asked.get("early", 0)))
+while "hold" in asked and Path(asked["hold"]).exists():
+    time.sleep(0.02)
 if not away:
     order = {"order": asked["order"]} if "order" in asked else {"show": asked.get("show", "all"), "sort": "added"}
     shown = canvas(

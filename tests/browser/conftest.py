@@ -16,7 +16,15 @@ from typing import Any
 
 import pytest
 
+from tests.browser.messages import MessageLog
+from tests.conftest import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "tests" / "site"
+"""Before the project in PYTHONPATH: see `tests/started_programs.py`."""
+_FIRST_PORT, _PORTS_PER_WORKER = 21_000, 200
+_LAST = 4000
+"""Characters that are printed of a page and of a server's log when a test fails."""
 
 
 class Server:
@@ -34,7 +42,7 @@ class Server:
         return [*command, f"--server.port={self.port}", "--server.address=127.0.0.1"]
 
     def start(self) -> Server:
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "BAGTAG_THREADS": "1", **self.env}
+        env = {**os.environ, "PYTHONPATH": f"{SITE}:{ROOT}", "BAGTAG_THREADS": "1", **self.env}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command(), cwd=self.cwd, env=env, stdout=log, stderr=log, start_new_session=True
@@ -50,7 +58,7 @@ class Server:
             self.process.wait()
             self.process = None
 
-    def _wait(self, seconds: float = 60.0) -> None:
+    def _wait(self, seconds: float = PATIENCE) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             with suppress(OSError), urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as response:
@@ -63,9 +71,19 @@ class Server:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """Return the first free port of this process of pytest.
+
+    The system gives ports of this range to nobody, so that none is taken before the server starts, or while it is
+    killed and starts again. Servers of one module after the other have the same address, whose files Chromium keeps.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = _FIRST_PORT + worker * _PORTS_PER_WORKER
+    for port in range(first, first + _PORTS_PER_WORKER):
+        with socket.socket() as tried, suppress(OSError):
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError(f"No port from {first} on is free.")
 
 
 @pytest.fixture(scope="module")
@@ -85,17 +103,31 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
         server.kill()
 
 
+@pytest.fixture(scope="session")
+def cached_window(chromium: Any) -> Iterator[Any]:
+    """One browser window per process of pytest, so that Streamlit's own files are fetched and compiled once."""
+    from playwright.sync_api import expect
+
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE * 1000)
+    expect.set_options(timeout=PATIENCE * 1000)
+    context.on("page", lambda page: setattr(page, "messages", MessageLog(page)))
+    yield context
+    context.close()
+
+
 @pytest.fixture(scope="module")
-def window(chromium: Any, server: Server) -> Iterator[Any]:
-    """One browser window per module, so that Streamlit's own files are fetched once; a busy machine gets a minute.
+def window(cached_window: Any, server: Server) -> Iterator[Any]:
+    """The window without anything that tests of another module stored in it.
 
     A tab that stays open keeps the process of the window, and so the compiled code, from one test to the next.
     """
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    context.set_default_timeout(60_000)
-    context.new_page().goto(f"{server.url}/_stcore/health")
-    yield context
-    context.close()
+    kept_open = cached_window.new_page()
+    kept_open.goto(f"{server.url}/_stcore/health")
+    kept_open.evaluate("localStorage.clear()")
+    yield cached_window
+    for tab in cached_window.pages:
+        tab.close()
 
 
 @pytest.fixture
@@ -113,6 +145,44 @@ def tab(window: Any) -> Iterator[Any]:
 def page(tab: Any) -> Any:
     """The same tab; modules may open something in it first."""
     return tab
+
+
+def repeat_until(act: Callable[[], Any], shown: Any, seconds: float = 5.0) -> None:
+    """Repeat what a mouse does until the result is there: a chart or a table that is being drawn takes no click."""
+    from playwright.sync_api import TimeoutError
+
+    end = time.monotonic() + PATIENCE
+    while True:
+        act()
+        try:
+            shown.wait_for(state="attached", timeout=seconds * 1000)
+            return
+        except TimeoutError:
+            assert time.monotonic() < end, "it did not happen in time"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Print what the tabs showed, and what they and their server wrote, when a test fails."""
+    report = yield
+    if report.when == "call" and report.failed:
+        fixtures = getattr(item, "funcargs", {})
+        if (window := fixtures.get("cached_window")) is not None:
+            report.sections += [(f"Tab {tab.url}", _shown(tab)) for tab in window.pages]
+        if isinstance(server := fixtures.get("server"), Server):
+            report.sections.append(("Server", server.log.read_text(errors="replace")[-_LAST:]))
+    return report
+
+
+def _shown(tab: Any) -> str:
+    """Return the text of a tab and its messages; a tab that does not respond has no text."""
+    from playwright.sync_api import Error
+
+    try:
+        text = tab.locator("body").inner_text(timeout=5000)
+    except Error as error:
+        text = str(error)
+    return f"{text[-_LAST:]}\n\n{getattr(tab, 'messages', '')}"
 
 
 @pytest.fixture(scope="session")

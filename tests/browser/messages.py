@@ -11,6 +11,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 _KEPT = 200
+_KEPT_ERRORS = 20
 
 
 class MessageLog:
@@ -18,7 +19,11 @@ class MessageLog:
 
     def __init__(self, page: Any) -> None:
         self.lines: list[str] = []
+        self.errors: list[str] = []
+        """What scripts of the page failed with: Streamlit shows an empty page after an error in its own code."""
         page.on("websocket", self._listen)
+        page.on("pageerror", lambda error: self._add_error(f"{error}\n{error.stack or ''}"))
+        page.on("console", lambda said: self._add_error(said.text) if said.type == "error" else None)
 
     def _listen(self, socket: Any) -> None:
         self._add("connected")
@@ -48,5 +53,9 @@ class MessageLog:
             elif kind == "script_finished":
                 self._add(f"finished {message.script_finished} fragments {fragments}")
 
+    def _add_error(self, text: str) -> None:
+        self._add("error, see below")
+        self.errors = [*self.errors, f"{time.monotonic():.3f} {text}"][-_KEPT_ERRORS:]
+
     def __str__(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join([*self.lines, *self.errors])

@@ -222,7 +222,7 @@ def test_an_edit_the_server_fails_at_is_set_aside_and_the_others_go_on(page, ser
     wanted = stored.classes.list()[int(pressed[1]) - 1].name
     text = editor.text(".outbox")
     assert f"label 1 segment as {wanted}" in text and "garden_1" in text and "It broke." in text
-    assert "1 not stored" in editor.text(".saved")
+    assert "1 not saved" in editor.text(".saved")
     page.unroute("**/edits")
     page.reload()
     editor.wait("s")

@@ -100,7 +100,7 @@ def test_enter_goes_on_in_the_list_and_ctrl_enter_in_the_bag(page, server, proje
         assert all(project.segments.get(segment).accepted for _, segment in items[:5])
 
 
-def test_numbers_follow_what_is_likely_and_a_doubtful_guess_is_no_label(page, server, projects):
+def test_numbers_follow_what_is_likely_and_an_uncertain_guess_is_no_label(page, server, projects):
     with Project.open(projects / "many" / "project") as project:
         project.review.set_sure_from(0.5)
     editor = Editor.open(page, server.url, bag=2, **{"in": "many"})
@@ -109,15 +109,15 @@ def test_numbers_follow_what_is_likely_and_a_doubtful_guess_is_no_label(page, se
     keys = editor.ask("b => [...b.bag.classes.values()].filter(c => c.keys.length).map(c => [c.keys[0], c.id])")
     guesses = editor.state["guesses"][str(segment)]
     assert {guesses[0][0], guesses[1][0]} - {-2} <= {class_id for _, class_id in keys}
-    page.locator(".bagtag .chip.unsure", has_text=re.compile(r"\? not sure\s*\d+")).wait_for()
+    page.locator(".bagtag .chip.unsure", has_text=re.compile(r"\? uncertain\s*\d+")).wait_for()
     unsure = next(
         int(one)
         for one, found in editor.state["guesses"].items()
         if found[0][1] < 0.5 and editor.state["labels"][one] is None
     )
     editor.ask(f"b => b.selection.select([{unsure}])")
-    panel(page, r"Segment \d+\s*\? not sure")
-    page.locator(".bagtag .selection", has_text=re.compile(r"\? .+ \d+ % · .+ \d+ %, not sure")).wait_for()
+    panel(page, r"Segment \d+\s*\? uncertain")
+    page.locator(".bagtag .selection", has_text=re.compile(r"\? .+ \d+ % · .+ \d+ %, uncertain")).wait_for()
     kept = dict(keys)
     later = editor.ask("b => [...b.bag.classes.values()].filter(c => c.keys.length).map(c => [c.keys[0], c.id])")
     assert kept.items() <= dict(later).items(), "numbers keep their classes while the bag is on screen"
@@ -145,7 +145,7 @@ def test_the_place_in_the_list_survives_another_page_and_a_reload(page, server):
     page.reload()
     editor.wait("s.index === 3")
     assert editor.ask("b => b.queue.items") == items, "a checked segment keeps its place in the list"
-    page.get_by_role("button", name="New list").click()
+    page.get_by_role("button", name="Refresh list").click()
     editor.wait("s.index === 0 && s.total === 6")
     assert editor.ask("b => b.queue.items") == [item for item in items if item != items[3]]
 
@@ -225,7 +225,7 @@ def test_a_bag_that_was_removed_leaves_the_list(page, server, projects):
 def test_conflicts_of_two_annotators_show_both_answers_and_are_decided(page, server, projects):
     editor = Editor.open(page, server.url, order="conflicts", **{"in": "merged"})
     editor.wait("s.total === 2 && s.selected[0] === 1")
-    panel(page, "Two answers. Ann: Wren · Bob: Robin. Enter keeps Wren.")
+    panel(page, "The annotators disagree. Ann: Wren · Bob: Robin. Enter keeps Wren.")
     editor.press("Enter")  # keeps the label, and goes on to the other conflict
     editor.wait("s.index === 1 && s.selected[0] === 2")
     editor.press("2")

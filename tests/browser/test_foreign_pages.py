@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import ROOT
-from tests.conftest import FLAGS, found_chromium
+from tests.conftest import FLAGS, PATIENCE, found_chromium
 
 pytestmark = pytest.mark.browser
 
@@ -148,6 +148,6 @@ def test_a_foreign_websocket_makes_the_server_reach_for_nobody(server, outgoing)
 
     for origin in ("https://evil.example", "http://192.0.2.7:8501", "null", None):
         with pytest.raises(InvalidStatus) as refused:
-            websockets.connect(f"ws://127.0.0.1:{server.port}/_stcore/stream", origin=origin, open_timeout=60)
+            websockets.connect(f"ws://127.0.0.1:{server.port}/_stcore/stream", origin=origin, open_timeout=PATIENCE)
         assert refused.value.response.status_code == 403, origin
     assert (outgoing / "outgoing.log").read_text() == "", "neither here nor at the start nor for the pages above"

@@ -13,7 +13,8 @@ import soundfile
 from miml_core.insights import activity, open_source
 from miml_core.project.media import access
 from pages.widgets.app.open_projects import key_of
-from pages.widgets.start.recent_projects import remember
+from pages.widgets.app.recent_projects import remember
+from tests.browser.conftest import repeat_until
 from tests.browser.projects import sound_project
 from tests.insights.generated_archive import make_archive
 
@@ -57,6 +58,8 @@ def saved(page: Any, button: Any) -> Path:
     page.wait_for_function(IDLE)  # Streamlit removes files of the last run when a run ends
     with page.expect_download() as download:
         button.click()
+    # Plotly's notice lies on its buttons for seconds.
+    page.evaluate("document.querySelectorAll('.plotly-notifier').forEach(notice => notice.remove())")
     return Path(download.value.path())
 
 
@@ -66,9 +69,12 @@ def test_a_cell_is_heard_plots_are_saved_and_the_report_needs_no_network(page, s
     page.wait_for_function(CELLS)
     page.wait_for_function(IDLE)
     cell = page.evaluate(CELLS)
-    page.mouse.move(cell["x"] - 3, cell["y"])
-    page.mouse.move(cell["x"], cell["y"])
-    page.locator(".hoverlayer .hovertext").first.wait_for()  # a click is on what Plotly has found below the mouse
+
+    def hover_cell():
+        page.mouse.move(cell["x"] - 3, cell["y"])
+        page.mouse.move(cell["x"], cell["y"])
+
+    repeat_until(hover_cell, page.locator(".hoverlayer .hovertext").first)  # a click is on what Plotly has found there
     page.mouse.click(cell["x"], cell["y"])
     found = activity(open_source(archive=home / "archive"), None, 0.01)
     day, hour = cell["data"]
@@ -76,8 +82,8 @@ def test_a_cell_is_heard_plots_are_saved_and_the_report_needs_no_network(page, s
     heading = page.get_by_text(f"{hour:02d}:00 to {hour + 1:02d}:00").locator("..")
     heading.wait_for()
     assert f"{n} detection" in heading.text_content()
-    page.locator("[data-testid=data-grid-canvas]").first.click(position={"x": 15, "y": 54}, force=True)
-    page.locator("audio").wait_for(state="attached")
+    listed = page.locator("[data-testid=data-grid-canvas]").first
+    repeat_until(lambda: listed.click(position={"x": 15, "y": 54}, force=True), page.locator("audio"))
     assert page.evaluate("() => fetch(document.querySelector('audio').src).then(answer => answer.status)") == 200
 
     with saved(page, page.get_by_role("button", name="CSV").first).open(encoding="utf-8-sig") as file:
@@ -96,7 +102,7 @@ def test_a_cell_is_heard_plots_are_saved_and_the_report_needs_no_network(page, s
 
     report = tmp_path / "report.html"
     page.get_by_role("button", name="Report", exact=False).first.click()
-    page.get_by_role("button", name="Make the report").click()
+    page.get_by_role("button", name="Create the report").click()
     ready = page.get_by_role("button", name="Save the report")
     ready.wait_for()
     report.write_bytes(saved(page, ready).read_bytes())

@@ -15,6 +15,7 @@ from miml_core.demo.truth import Truth
 from miml_core.project import Project
 from tests.browser.conftest import ROOT
 from tests.browser.editor import Editor
+from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +28,9 @@ def home(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def server(start_server, home):
     """The app, whose demo has 16 recordings: `tests/demo` makes the whole one."""
-    (home / "sitecustomize.py").write_text("import miml_core.demo.media as media\nmedia.COUNT['sound'] = 16\n")
+    (home / "sitecustomize.py").write_text(
+        "import tests.started_programs\nimport miml_core.demo.media as media\nmedia.COUNT['sound'] = 16\n"
+    )
     env = {"BAGTAG_HOME": str(home / "home"), "BAGTAG_ROOTS": str(home), "PYTHONPATH": f"{home}:{ROOT}"}
     return start_server("app.py", **env)
 
@@ -38,12 +41,12 @@ def go(page: Any, name: str) -> None:
     page.wait_for_url(re.compile(name.lower()))
 
 
-def until(condition: Any, seconds: float = 90.0) -> Any:
+def until(condition: Any, seconds: float = PATIENCE) -> Any:
     """Poll the project on disk until something is true of it."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.2)
+        time.sleep(0.05)
     return found
 
 

@@ -11,19 +11,28 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from miml_core import installation
+from miml_core.archive.bundle import SUFFIX
+from miml_core.archive.cluster import is_installed
 from miml_core.project import Project
 from miml_core.project.jobs import launch
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
+from miml_core.project.services.jobs import JobKind
+from tests.browser.conftest import repeat_until
 from tests.browser.projects import sound_project
-from tests.browser.test_pages import LONG_TRAINING, go, open_in
+from tests.browser.test_pages import LONG_TRAINING, choose, go, open_in
+from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
+needs_dask = pytest.mark.skipif(not is_installed(), reason="needs Dask (pip install -r requirements-cluster.txt)")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +40,16 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("open")
     with sound_project(folder / "nasty", (5, 4)) as project:
         project.edits.unfinish(project.bags.ids()[1])  # the Tag page shows bags whose tagging is not finished
+        add_model(folder / "archive")
+        installation.allow_folder(project.folder, folder / "archive", "archive")
     return folder
+
+
+def add_model(archive: Path) -> None:
+    """Let an archive have one more model: as much of it as the Survey page reads."""
+    models = archive / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    (models / f"{time.monotonic_ns():x}{SUFFIX}").touch()
 
 
 @pytest.fixture(scope="module")
@@ -83,24 +101,24 @@ class Polls:
 
 
 @contextmanager
-def training(project: Project) -> Iterator[JobContext]:
-    """A training whose worker is this process, which reports steps and ends when the test wants it."""
+def working(project: Project, kind: JobKind, params: dict[str, Any], ending: str = "cancelled") -> Iterator[JobContext]:
+    """A job whose worker is this process, which reports steps and ends when the test wants it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "start_worker", lambda folder, job_id: os.getpid())
-        job = project.jobs.start("train", {})
+        job = project.jobs.start(kind, params)
     with project.store.write() as connection:
         assert job_queue.begin(connection, job.id, os.getpid())
     try:
         yield JobContext(project.store, job.id)
     finally:
         with project.store.write() as connection:
-            job_queue.finish(connection, job.id, "cancelled", "cancelled")  # one that is done covers buttons by a toast
+            job_queue.finish(connection, job.id, ending, ending)  # one that is done covers buttons by a toast
 
 
 def disturb(page: Any, project: Project) -> None:
     """Have a job begin, go on and end, and edit the project, and wait until the page shows each of it."""
     name = f"Species {time.monotonic_ns()}"
-    with training(project) as context:
+    with working(project, "train", {}) as context:
         strip = page.locator(f".st-key-job-{context.job_id}")
         strip.wait_for()
         context.report(37, 100, "training")
@@ -116,7 +134,7 @@ def wait_for_polls(page: Any) -> None:
     """Wait until every part of the page that polls has run once more."""
     polls: Polls = page.polls
     polls.restart()
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while not polls.polling <= polls.ran:
         assert time.monotonic() < until, f"{polls.polling - polls.ran} did not run"
         page.wait_for_timeout(20)
@@ -194,9 +212,10 @@ def test_text_that_is_being_typed_stays(page, project, where, label):
 
 def test_a_note_that_is_being_typed_stays_in_its_popover(page, project):
     go(page, "Library")
-    table = page.get_by_test_id("data-grid-canvas").first.bounding_box()
-    page.mouse.click(table["x"] + 260, table["y"] + 60)
-    page.get_by_role("button", name="Note").click()
+    table = page.get_by_test_id("data-grid-canvas").first
+    note_button = page.get_by_role("button", name="Note")
+    repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), note_button)
+    note_button.click()
     note = page.get_by_role("textbox", name="Note")
     note.press_sequentially("half a sen")
     disturb(page, project)
@@ -207,7 +226,73 @@ def test_a_note_that_is_being_typed_stays_in_its_popover(page, project):
     assert [bag.note for bag in project.bags.list().bags].count("half a sentence") == 1
 
 
-POPOVERS = [("Segment", "Spectrogram", "Window (ms)"), ("Segment", "To all unreviewed", "Find segments")]
+def test_a_note_that_is_being_typed_stays_when_no_bag_matches_the_filter_any_more(page, project):
+    """Another annotator finishes the only bag in the list; the note of a bag that left the list can be saved."""
+    bag_id = project.bags.ids()[1]
+    go(page, "Library")
+    choose(page, "Show", "Tagging unfinished")
+    page.get_by_text("1 bag", exact=True).wait_for()
+    table = page.get_by_test_id("data-grid-canvas").first
+    note_button = page.get_by_role("button", name="Note")
+    repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), note_button)
+    note_button.click()
+    note = page.get_by_role("textbox", name="Note")
+    note.fill("")
+    note.press_sequentially("half a wo")
+    page.evaluate("window.held = document.activeElement")
+    project.edits.finish(bag_id)
+    page.get_by_text("No bag matches this search").wait_for()
+    wait_for_polls(page)
+    assert page.evaluate("window.held === document.activeElement && window.held.isConnected"), "the cursor stays in it"
+    note.press_sequentially("rd")
+    page.get_by_role("button", name="Save", exact=True).click()
+    note.wait_for(state="detached")
+    assert project.bags.get(bag_id).note == "half a word"
+    project.edits.unfinish(bag_id)
+    choose(page, "Show", "All")
+
+
+def draw_a_sample(page: Any, project: Project, archive: Path) -> None:
+    """Have a sample be drawn in another tab, fail, and the archive get one more model, and wait for each of it."""
+    draw = page.locator(".st-key-survey-draw button")
+    with working(project, "sample", {"archive": str(archive), "per_class": 3}, ending="failed") as context:
+        context.report(37, 100, f"reading {context.job_id}")
+        context.flush()
+        page.get_by_test_id("stMainBlockContainer").get_by_text(f"reading {context.job_id}").wait_for()
+        expect(draw).to_be_disabled()
+    page.get_by_test_id("stAlert").get_by_text("failed", exact=True).wait_for()
+    expect(draw).to_be_enabled()
+    add_model(archive)
+    wait_for_polls(page)
+
+
+@needs_dask
+def test_a_name_in_the_form_of_a_sample_stays_while_one_is_drawn(page, project, home):
+    go(page, "Survey")
+    page.get_by_text("A new project", exact=True).click()
+    box = page.get_by_label("Name of the project's folder")
+    box.fill("check")
+    box.press("Enter")
+    box.press("End")
+    box.press_sequentially("-half")
+    page.evaluate("window.held = document.activeElement")
+    draw_a_sample(page, project, home / "archive")
+    assert page.evaluate("window.held === document.activeElement && window.held.isConnected"), "the cursor stays in it"
+    assert box.input_value() == "check-half"
+
+
+@needs_dask
+def test_a_select_box_in_the_form_of_a_sample_stays_open_while_one_is_drawn(page, project, home):
+    go(page, "Survey")
+    combobox(page, "Archive").click()
+    page.get_by_role("option").first.wait_for()
+    page.evaluate("window.held = document.querySelector('[role=option]')")
+    draw_a_sample(page, project, home / "archive")
+    assert page.evaluate("window.held.isConnected"), "the list was closed, or closed and opened again"
+    page.keyboard.press("Escape")
+
+
+POPOVERS = [("Segment", "Spectrogram", "Window (ms)"), ("Segment", "To all unreviewed", "Detect segments")]
 
 
 @pytest.mark.parametrize(("where", "label", "inside"), POPOVERS)

@@ -12,12 +12,14 @@ from miml_core.project import Project
 from miml_core.project.similarity import layout
 from miml_core.project.similarity.segment_map import make_map
 from pages.widgets.app.open_projects import key_of
-from pages.widgets.start.recent_projects import remember
+from pages.widgets.app.recent_projects import remember
+from tests.browser.conftest import repeat_until
 from tests.browser.editor import Editor
 from tests.browser.projects import sound_project
+from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
-WALL = "document.querySelector('[data-bagtag=wall]')?.shadowRoot.querySelector('.wall')?.wall"
+WALL = "document.querySelector('[data-bagtag=wall]')?.shadowRoot.querySelector('.wall')?.widget"
 
 
 _POINT = """() => {
@@ -76,7 +78,7 @@ def drawn(page: Any) -> None:
 def hover_point(page: Any) -> tuple[int, float, float]:
     """Move the mouse to a point until Plotly names it, which it does not while it draws; a click picks that point."""
     drawn(page)
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while True:
         segment, x, y = page.evaluate(_POINT)
         page.mouse.move(x - 30, y)
@@ -122,15 +124,18 @@ def test_a_point_of_the_map_opens_in_review_and_a_part_of_it_on_the_wall(page, s
     page.locator(".legendtext").first.wait_for()
     names = page.locator(".legendtext").all_text_contents()  # of SVG
     assert "<b>Wren</b>" in names, "a name is text"
-    box = plot.bounding_box()
-    corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.05)]
-    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
-    page.mouse.move(*places[0])
-    page.mouse.down()
-    for place in places[1:]:
-        page.mouse.move(*place, steps=5)
-    page.mouse.up()
-    page.get_by_text("32 segments selected").wait_for()
+
+    def draw_around_all():
+        box = plot.bounding_box()
+        corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.05)]
+        places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+        page.mouse.move(*places[0])
+        page.mouse.down()
+        for place in places[1:]:
+            page.mouse.move(*place, steps=5)
+        page.mouse.up()
+
+    repeat_until(draw_around_all, page.get_by_text("32 segments selected"))
     page.screenshot(path=str(screenshots / "map-selection.png"))
     page.get_by_role("button", name="Show on the wall").click()
     shown = wall_of(page, "w.title.startsWith('From the map')")

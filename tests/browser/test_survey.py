@@ -12,9 +12,10 @@ from miml_core.archive.sample_project import add_run, open_project, read_estimat
 from miml_core.instances import InstanceSettings
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of
-from pages.widgets.start.recent_projects import remember
+from pages.widgets.app.recent_projects import remember
 from tests.archive.conftest import make_bundle, make_survey
 from tests.browser.editor import Editor
+from tests.conftest import PATIENCE
 from tests.project.sounds import RATE
 
 pytestmark = pytest.mark.browser
@@ -39,7 +40,7 @@ def server(start_server, home):
 
 
 def test_apply_draw_and_review(page, server, home, screenshots):
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(PATIENCE * 1000)
     page.goto(f"{server.url}/survey?project={key_of(home / 'marsh')}")
     folder = page.get_by_label("Folder of recordings")
     folder.fill(str(home / "recordings"))

@@ -10,12 +10,12 @@ from playwright.sync_api import expect
 
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of
-from pages.widgets.start.recent_projects import remember
+from pages.widgets.app.recent_projects import remember
 from tests.browser.conftest import Server
 from tests.browser.projects import long_project, sound_project
 
 pytestmark = pytest.mark.browser
-WALL = "document.querySelector('[data-bagtag=wall]')?.shadowRoot.querySelector('.wall')?.wall"
+WALL = "document.querySelector('[data-bagtag=wall]')?.shadowRoot.querySelector('.wall')?.widget"
 READY = f"""(() => {{ const w = {WALL}; return w && w.list.ids.length > 0 && w.outbox.state === 'saved'
   && w.grid.screen.every(id => w.list.isShown(id)) && [...w.grid.space.children].length > 0; }})()"""
 

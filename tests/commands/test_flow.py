@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from miml_core.__main__ import main
+from miml_core.__main__ import COMMANDS, main
 from miml_core.commands import project_commands
 from miml_core.project import Project
 from tests.project.conftest import add_bags, row_of_boxes
@@ -81,7 +81,7 @@ def test_labels_that_new_segments_would_take_along_are_listed_before(
     write_recordings(tmp_path / "recordings", 1)
     project = tmp_path / "project"
     started: list[Any] = []
-    monkeypatch.setattr(project_commands, "run_job", lambda *args: started.append(args[2:]) or 0)
+    monkeypatch.setattr(project_commands, "run_job", lambda *args, **_: started.append(args[2:]) or 0)
     with Project.create(project, annotator="Ann") as opened:
         opened.media.add(sorted((tmp_path / "recordings").iterdir()))
         opened.edits.add_class("Wren")
@@ -170,20 +170,23 @@ def test_the_examples_are_commands(command: str, monkeypatch: pytest.MonkeyPatch
     understood: list[Any] = []
     monkeypatch.setattr(module, "run", lambda args: understood.append(args) or 0)
     lines = [line.strip() for line in str(module.__doc__).splitlines()]
-    examples = [line for line in lines if line.startswith("python -m miml_core ")]
+    examples = [line for line in lines if line.startswith("bagtag ")]
     for example in examples:
         words = shlex.split(re.split(r"  | \|", example)[0])
-        assert main(words[3:]) == 0
+        assert main(words[1:]) == 0
     assert len(understood) == len(examples) > 0
 
 
-@pytest.mark.parametrize("command", _ALL)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main([command, "--help"])
     assert left.value.code == 0
     text = capsys.readouterr().out
-    assert "Example" in text and f"python -m miml_core {command}" in text and "--json" in text
+    assert "example" in text.lower() and f"\nusage: bagtag {command} " in f"\n{text}"
+    assert ("--json" in text) == (command != "app")
+    examples = text.partition("xample")[2]
+    assert f"bagtag {command}" in examples and "python -m" not in examples
 
 
 def test_check_finds_and_repairs_leftovers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

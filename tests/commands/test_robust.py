@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from miml_core import __version__
 from miml_core.__main__ import COMMANDS, main
 from miml_core.json_text import to_json
 from miml_core.project import Project
 from miml_core.project.errors import NotSaved
+from tests.conftest import PATIENCE
 from tests.project import processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +49,7 @@ def call(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, 
 def run_program(*words: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
     env = {**os.environ, **options.pop("env", {})}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run([*PROGRAM, *map(str, words)], cwd=ROOT, env=env, timeout=120, check=False, **streams)
+    return subprocess.run([*PROGRAM, *map(str, words)], cwd=ROOT, env=env, timeout=PATIENCE, check=False, **streams)
 
 
 @pytest.fixture
@@ -84,6 +87,34 @@ def test_a_wrong_call_is_a_sentence_or_one_object(words: tuple[str, ...], capsys
     code, out, err = call(capsys, *words, "--json")
     assert code == 2 and err == ""
     assert read_json(out)["kind"] == "usage"
+
+
+def test_usage_errors_name_the_program_that_was_started(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = call(capsys, "new")
+    assert err.startswith("usage: bagtag new ") and "bagtag new: error: " in err and "miml_core" not in err
+    err = run_program("new").stderr.decode()
+    assert err.startswith("usage: python -m miml_core new ") and "python -m miml_core new: error: " in err
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "--version") == (0, f"bagtag {__version__}\n", "")
+    done = run_program("--version")
+    assert (done.returncode, done.stdout.decode().strip()) == (0, f"bagtag {__version__}")
+
+
+def test_the_command_bagtag_is_started_like_the_module(project: Path) -> None:
+    """As the script that pip writes, into a pipe that is closed: without a traceback."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]["bagtag"]
+    module, function = declared.split(":")
+    script = [sys.executable, "-c", f"import sys; from {module} import {function}; sys.exit({function}())"]
+    done = subprocess.run([*script, "new"], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 2 and done.stderr.startswith(b"usage: bagtag new ")
+    ours, theirs = os.pipe()
+    os.close(ours)
+    words = [*script, "status", str(project)]
+    done = subprocess.run(words, cwd=ROOT, stdout=theirs, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize(
@@ -191,15 +222,20 @@ def test_an_output_that_cannot_be_written_is_reported(project: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = run_program("status", project, stdout=full)
     assert done.returncode == 1
-    assert done.stderr.startswith(b"bagtag: ") and done.stderr.endswith(b"written: No space left on device.\n")
+    expected = b"written: No space left on device. Check the path, its permissions and the free space.\n"
+    assert done.stderr.startswith(b"bagtag: ") and done.stderr.endswith(expected)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 def test_closed_streams_are_no_reason_to_fail(project: Path) -> None:
     words = " ".join(f"'{word}'" for word in [*PROGRAM, "status", project])
-    done = subprocess.run(["sh", "-c", f"{words} <&- >&-"], cwd=ROOT, stderr=subprocess.PIPE, timeout=120, check=False)
+    done = subprocess.run(
+        ["sh", "-c", f"{words} <&- >&-"], cwd=ROOT, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"")
-    assert subprocess.run(["sh", "-c", f"{words} <&- >&- 2>&-"], cwd=ROOT, timeout=120, check=False).returncode == 0
+    assert (
+        subprocess.run(["sh", "-c", f"{words} <&- >&- 2>&-"], cwd=ROOT, timeout=PATIENCE, check=False).returncode == 0
+    )
 
 
 def test_a_terminal_that_knows_only_ascii_shows_every_name(project: Path, tmp_path: Path) -> None:
@@ -228,15 +264,14 @@ runpy.run_module("miml_core", run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
-@pytest.mark.parametrize("name", ["argparse", "miml_core.commands.status", "sqlalchemy", "miml_core.commands.output"])
-def test_ctrl_c_while_modules_are_loaded(name: str, project: Path) -> None:
-    for words, out, err in ((), b"", b"bagtag: stopped\n"), (("--json",), b'"kind": "stopped"', b""):
-        program = [sys.executable, "-c", STOP_WHEN_IMPORTING.format(name=name), "status", str(project), *words]
-        done = subprocess.run(program, cwd=ROOT, capture_output=True, timeout=120, check=False)
-        if name == "miml_core.commands.output" and not words and done.returncode == 0:
-            continue  # loaded only to print JSON
-        assert done.returncode == 130, done.stderr
-        assert out in done.stdout and done.stderr == err
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("name", ["argparse", "miml_core.commands.status", "sqlalchemy"])
+def test_ctrl_c_while_modules_are_loaded(name: str, project: Path, as_json: bool) -> None:
+    words, out, err = (["--json"], b'"kind": "stopped"', b"") if as_json else ([], b"", b"bagtag: stopped\n")
+    program = [sys.executable, "-c", STOP_WHEN_IMPORTING.format(name=name), "status", str(project), *words]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 130, done.stderr
+    assert out in done.stdout and done.stderr == err
 
 
 HELD_WORKER = """
@@ -267,7 +302,7 @@ def test_ctrl_c_while_a_job_runs_stops_it(project: Path, tmp_path: Path) -> None
         program.send_signal(signal.SIGINT)
         wait_until(lambda: opened.jobs.get(job.id).cancelling)
         held.unlink()
-        out, err = program.communicate(timeout=60)
+        out, err = program.communicate(timeout=PATIENCE)
         assert (program.returncode, read_json(out.decode())["kind"], err) == (130, "stopped", b"")
         assert not opened.jobs.list(active=True)
 

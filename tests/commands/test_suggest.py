@@ -69,7 +69,7 @@ def test_a_file_of_another_kind_is_not_replaced(folder: Path, capsys: pytest.Cap
     sound = folder / "media" / "clip 0.wav"
     before = sound.read_bytes()
     assert main(["suggest", str(folder), "--out", str(sound)]) == 1
-    assert "is no table of suggestions" in capsys.readouterr().err
+    assert "is not a table of suggestions" in capsys.readouterr().err
     assert main(["suggest", str(folder), "--out", str(folder)]) == 1
     assert "is a folder" in capsys.readouterr().err
     assert sound.read_bytes() == before
@@ -78,8 +78,8 @@ def test_a_file_of_another_kind_is_not_replaced(folder: Path, capsys: pytest.Cap
 def test_without_birdnet_and_without_a_run_there_is_one_sentence(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    missing = BirdnetStatus(False, "BirdNET is not installed: install it by 'make birdnet'.", "")
-    monkeypatch.setattr("miml_core.features.birdnet.birdnet_status", lambda: missing)
+    missing = BirdnetStatus(False, "BirdNET is not installed; install it with 'make birdnet'.", "")
+    monkeypatch.setattr("miml_core.project.suggestions.suggest.birdnet_status", lambda: missing)
     assert main(["suggest", str(folder), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["error"].startswith(missing.reason)
 

@@ -10,7 +10,7 @@ import soundfile
 from miml_core.demo.calls import RATE, SPECIES, Voice
 from miml_core.demo.media import make_media
 from miml_core.demo.sounds import SECONDS, make_soundscape, recording_name
-from miml_core.demo.truth import Thing, Truth, _Place
+from miml_core.demo.truth import TrueRegion, Truth, _Place
 from miml_core.media.recording_time import time_in_name
 
 
@@ -52,7 +52,7 @@ def test_outlines_hold_the_energy_of_the_call(species):
     power = np.abs(np.fft.rfft(frames * np.hanning(size), axis=1)).T ** 2
     cell = np.array([hop / RATE, RATE / size])
     place = _Place(np.zeros(2), (np.array(power.shape[::-1]) - 0.5) * cell, cell)
-    inside = Thing(species.name, call.outlines).inside(place, union=True)
+    inside = TrueRegion(species.name, call.outlines).inside(place, union=True)
     assert power[inside].sum() > 0.9 * power.sum()
     assert inside.mean() < 0.6
 
@@ -78,7 +78,9 @@ def box(left, bottom, right, top):
 
 
 def test_a_segment_is_what_fills_most_of_it():
-    truth = Truth("sound", 0, {"a": [Thing("low", box(1, 1000, 3, 2000)), Thing("high", box(2, 3000, 3, 5000))]})
+    truth = Truth(
+        "sound", 0, {"a": [TrueRegion("low", box(1, 1000, 3, 2000)), TrueRegion("high", box(2, 3000, 3, 5000))]}
+    )
     assert truth.label_of("a", box(1, 1000, 2, 2000)) == "low"
     assert truth.label_of("a", box(2, 1500, 3, 5000)) == "high"
     assert truth.label_of("a", box(4, 1000, 5, 2000)) is None

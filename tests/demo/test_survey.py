@@ -20,7 +20,7 @@ from miml_core.demo.survey.report import correlation
 from miml_core.demo.survey.rhythms import SURVEY_SITES, SURVEY_SPECIES
 from miml_core.demo.survey.sounds import SurveySounds, to_flac
 from miml_core.demo.survey.truth import SurveyTruth
-from miml_core.demo.unfinished import is_half_made
+from miml_core.demo.unfinished import is_unfinished
 from miml_core.errors import BagtagError
 from miml_core.insights import activity, open_source
 from miml_core.media.audio import audio_info
@@ -36,15 +36,19 @@ class _Stop(Exception):
     pass
 
 
+def seconds_of(plan):
+    return sum(one.seconds for one in plan.recordings)
+
+
 def test_a_plan_has_the_hours_days_and_sites_that_were_asked_for():
     plan = SurveyPlan()
-    assert 50 <= plan.recorded_hours < 51
+    assert 50 <= seconds_of(plan) / 3600 < 51
     assert {one.site for one in plan.recordings} == {0, 1, 2}
     assert len({one.start.date() for one in plan.recordings}) == 10
     effort = np.zeros((3, 24))  # seconds by site and hour of day
     for one in plan.recordings:
         effort[one.site, one.start.hour] += one.seconds
-    assert effort.sum() == 3600 * plan.recorded_hours
+    assert effort.sum() == seconds_of(plan)
     assert (effort[0, 4:10] == 2 * effort[0, 0]).all() and (effort[0, 10:] == effort[0, 0]).all()
     assert (effort[1] - effort[2] == effort[1] / 10).all(), "one recorder stopped for a day"
     assert len({one.file for one in plan.recordings}) == len(plan.recordings)
@@ -78,16 +82,16 @@ def test_the_same_files_after_interruptions(tmp_path):
     continued = tmp_path / "continued"
 
     def stop_at(seconds):
-        def tick(done, of):
-            assert 0 <= done <= of == 3600 * TINY.recorded_hours
+        def progress(done, of, info):
+            assert 0 <= done <= of == seconds_of(TINY)
             if done >= seconds:
                 raise _Stop
 
-        return tick
+        return progress
 
     for share in (0.2, 0.7):
         with pytest.raises(_Stop):
-            make_recordings(continued, TINY, stop_at(share * 3600 * TINY.recorded_hours))
+            make_recordings(continued, TINY, stop_at(share * seconds_of(TINY)))
     first_day = {path: path.stat().st_mtime_ns for path in continued.glob("recordings/*/20250512_*.flac")}
     assert len(first_day) == 24
     make_recordings(continued, TINY)
@@ -149,7 +153,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory):
                     raise _Stop
 
             titles.append(title)
-            if title == "find segments":
+            if title == "detect segments":
                 truth.rename(hidden)
             elif title == "draw a sample":
                 hidden.rename(truth)
@@ -162,18 +166,18 @@ def survey(tmp_path_factory: pytest.TempPathFactory):
         for stage in ("generate recordings", "tag clips", "apply the model", "draw a sample"):
             with pytest.raises(_Stop):
                 run_survey(folder, SMALL, stop_in(stage), per_class=PER_CLASS, options=options)
-            assert titles[-1] == stage and is_half_made(folder)
+            assert titles[-1] == stage and is_unfinished(folder)
             if hidden.exists():
                 hidden.rename(truth)
         report = run_survey(folder, SMALL, stop_in(None), per_class=PER_CLASS, options=options)
-    assert not is_half_made(folder)
+    assert not is_unfinished(folder)
     return folder, report
 
 
 @pytest.mark.slow
 def test_activity_follows_the_known_rhythms(survey):
     _, report = survey
-    assert report.hours == pytest.approx(SMALL.recorded_hours) and report.files == len(SMALL.recordings)
+    assert report.hours == pytest.approx(seconds_of(SMALL) / 3600) and report.files == len(SMALL.recordings)
     assert report.correlation >= 0.9
     assert {one.name for one in report.species} == {one.name for one in SURVEY_SPECIES}
     curves = np.array([one.activity for one in report.species])

@@ -50,9 +50,9 @@ def test_filtered_sets_have_known_segments_only(tmp_path):
 def test_a_row_has_accuracies_and_bag_measures(tmp_path):
     write_set(tmp_path / "a.npz", unlabelled=False)
     (data,) = find_sets(tmp_path)
-    ticks = []
-    row = measure(data, "ored-lr", folds=3, seed=0, tick=lambda: ticks.append(1))
-    assert len(ticks) == 4
+    steps = []
+    row = measure(data, "ored-lr", folds=3, seed=0, progress=lambda *now: steps.append(now))
+    assert steps == [(step, 4, {}) for step in (1, 2, 3, 4)]
     assert row["transductive"] > 95
     assert row["inductive"] > 90
     assert row["ranking_loss"] < 0.05

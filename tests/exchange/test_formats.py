@@ -90,7 +90,7 @@ def rows_for(format):
 
 
 def test_there_is_a_format_for_each_need():
-    assert {name: format.kinds for name, format in FORMATS.items()} == {
+    needed = {
         "csv": ("sound", "picture"),
         "parquet": ("sound", "picture"),
         "raven": ("sound",),
@@ -103,6 +103,8 @@ def test_there_is_a_format_for_each_need():
         "cut-outs": ("sound", "picture"),
         "birdnet-training": ("sound",),
     }
+    assert {name: FORMATS[name].kinds for name in needed} == needed
+    assert all(name == format.name and format.keeps.endswith(".") for name, format in FORMATS.items())
 
 
 @pytest.mark.parametrize("target", ["out", "out.zip"])

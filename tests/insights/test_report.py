@@ -64,7 +64,7 @@ def test_a_report_of_pictures_speaks_of_pictures(archive):
     source = replace(open_source(archive=archive), kind="picture")
     text = make_report(source, Choice(threshold=0.3))
     body = text[text.index("<body>") :]
-    assert "Grey cells have no picture" in body and "no picture" in body and "cameras' clocks" in html.unescape(body)
+    assert "Grey: no pictures." in body and "no picture" in body and "cameras' clocks" in html.unescape(body)
     assert "no recording" not in body and "recorder" not in body and "Days with a picture" in body
 
 

@@ -11,29 +11,31 @@ function longBag() {
     const send = (bag) => (bag === null ? reject(new Error("busy")) : resolve(bag));
     asked.push({ query, send });
   });
-  const api = { knownBag: () => undefined, bag: (id, query) => respond(query) };
+  const api = { knownBag: () => undefined, amendBag() {}, bag: (id, query) => respond(query) };
   const nothing = () => {};
   const on = { onBag: nothing, onProblem: nothing, onResult: nothing, onRevision: nothing, onNews: nothing };
   const outbox = Object.assign(new EventTarget(), { unsent: [] });
-  return { asked, sync: new BagSync(new Disposables(), api, outbox, { ...on, selected: () => [] }) };
+  const sync = new BagSync(new Disposables(), api, outbox, { ...on, selected: () => [] });
+  const store = (act, result) => outbox.dispatchEvent(new CustomEvent("stored", { detail: { done: [{ edit: { bag: 1, act }, result }], revision: result.revision } }));
+  return { asked, store, sync };
 }
 
-const part = (from, to) => ({ id: 1, revision: 1, extent, range: { from, to, detail: "outlines" }, segments: [], classes: [] });
+const part = (from, to) => ({ id: 1, revision: 1, extent, range: { from, to, detail: "outlines" }, segments: [], classes: [], tags: {} });
 const settle = () => new Promise((resolve) => setTimeout(resolve));
 
 async function opened() {
-  const { asked, sync } = longBag();
+  const { asked, store, sync } = longBag();
   const open = sync.open([1, null]);
   asked.shift().send(part(0, 50));
   await open;
-  return { asked, sync };
+  return { asked, store, sync };
 }
 
 test("what is in view is fetched although another request replaced the one for it", async () => {
   const { asked, sync } = await opened();
-  sync.cover({ from: 100, to: 120 });
+  sync.loadRange({ from: 100, to: 120 });
   sync.fetch({ quietly: true }); // as after an edit
-  sync.cover({ from: 0, to: 600 });
+  sync.loadRange({ from: 0, to: 600 });
   const [first, second] = asked.splice(0);
   equal(second.query, { from: 85, to: 135 });
   first.send(part(85, 135));
@@ -50,7 +52,7 @@ test("what could not be fetched is fetched again, without a movement of the view
   const later = window.setTimeout;
   const planned = [];
   window.setTimeout = (run) => planned.push(run);
-  sync.cover({ from: 300, to: 320 });
+  sync.loadRange({ from: 300, to: 320 });
   asked.shift().send(null);
   await new Promise((resolve) => later(resolve));
   equal([asked.length, planned.length], [0, 1]);
@@ -60,4 +62,20 @@ test("what could not be fetched is fetched again, without a movement of the view
   Object.assign(Date, { now });
   window.setTimeout = later;
   equal(asked[0].query, { from: 285, to: 335 });
+});
+
+test("an edit that changed nothing does not hide that somebody else changed the bag", async () => {
+  const { store, sync } = await opened();
+  store({ act: "unfinish", bag: 1 }, { revision: 2, changed: false });
+  equal(sync.revision, 1); // the next poll asks for the changes since 1
+  store({ act: "unfinish", bag: 1 }, { revision: 2, changed: true });
+  equal(sync.revision, 2);
+});
+
+test("a long bag is fetched after an edit that may change segments that are not loaded", async () => {
+  const { asked, store } = await opened();
+  store({ act: "unfinish", bag: 1 }, { revision: 2, changed: true });
+  equal(asked.length, 0);
+  store({ act: "finish", bag: 1, rest: "absent" }, { revision: 3, changed: true });
+  equal(asked.length, 1);
 });

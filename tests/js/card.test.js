@@ -6,11 +6,11 @@ const conflict = { ours: 1, ours_by: "Ann", theirs: 2, theirs_by: "Bob" };
 
 test("Enter keeps a label of a person", () => {
   const segment = { label: 1, checked_by: "eye", conflict };
-  equal(conflictNote(segment, bag), "Two answers. Ann: Wren · Bob: Robin. Enter keeps Wren.");
+  equal(conflictNote(segment, bag), "The annotators disagree. Ann: Wren · Bob: Robin. Enter keeps Wren.");
 });
 
 test("nothing is said of keeping where Enter accepts the prediction", () => {
   const open = { label: null, checked_by: null, conflict: { ...conflict, ours: null, ours_by: "" } };
-  equal(conflictNote(open, bag), "Two answers. here: no label · Bob: Robin.");
-  equal(conflictNote({ label: 1, checked_by: "threshold", conflict }, bag), "Two answers. Ann: Wren · Bob: Robin.");
+  equal(conflictNote(open, bag), "The annotators disagree. here: no label · Bob: Robin.");
+  equal(conflictNote({ label: 1, checked_by: "threshold", conflict }, bag), "The annotators disagree. Ann: Wren · Bob: Robin.");
 });

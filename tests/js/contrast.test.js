@@ -53,9 +53,9 @@ test("a tile is coloured by its exact levels, and again when the contrast change
   const one = fresh();
   equal([image.width, image.height], [5, 1]);
   const table = one.ofSound(VIEW);
-  equal(valuesOf(image.in(table), 0), [0, 51, 102, 153, 255].map((level) => table.colours[level] & 0xff));
+  equal(valuesOf(image.colouredWith(table), 0), [0, 51, 102, 153, 255].map((level) => table.colours[level] & 0xff));
   one.change({ brightness: 8 });
-  equal(valuesOf(image.in(one.ofSound(VIEW)), 2)[1], one.ofSound(VIEW).colours[51] & 0xff);
+  equal(valuesOf(image.colouredWith(one.ofSound(VIEW)), 2)[1], one.ofSound(VIEW).colours[51] & 0xff);
 });
 
 test("a photograph changes only where a person asked for it", async () => {

@@ -9,11 +9,12 @@ test("after a question the picture has the focus again", () => {
   document.body.append(picture);
   const answers = [];
   for (const name of ["Yes", "No"]) {
-    notice.ask("Remove the tag and the labels?", () => answers.push(name));
-    equal(document.activeElement.textContent, "Yes");
+    const question = { sentence: "Remove the tag and the labels?" };
+    notice.ask(question, (agrees) => answers.push(agrees));
+    equal([document.activeElement.textContent, notice.question], ["Yes", question]);
     [...notice.node.querySelectorAll("button")].find((one) => one.textContent === name).click();
-    equal([document.activeElement === picture, notice.node.hidden], [true, true]);
+    equal([document.activeElement === picture, notice.node.hidden, notice.question], [true, true, null]);
   }
-  equal(answers, ["Yes"]);
+  equal(answers, [true, false]);
   picture.remove();
 });

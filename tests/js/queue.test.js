@@ -97,7 +97,7 @@ test("the next bag is fetched first, then the previous and the one after", async
   const { queue } = queueOf([{ items: [[1], [2], [3], [4]], after: null }]);
   await queue.open({ show: "all" });
   queue.move(1);
-  equal(queue.soon(), [[3], [1], [4]]);
+  equal(queue.upcoming(), [[3], [1], [4]]);
 });
 
 /** Going on in a queue: `labels` has the label of each segment of the bags that were fetched. */

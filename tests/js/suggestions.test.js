@@ -6,7 +6,7 @@ const item = (name, probability, more = {}) => ({ class: null, name, scientific_
 const someClasses = (n, more = {}) => Array.from({ length: n }, (_, k) => ({ id: k + 1, name: `class ${k + 1}`, scientific_name: "", shortcut: "", colour: "#123456", bags: 0, ...more[k + 1] }));
 
 /** An editor in tag mode whose suggestions arrive when `answers[id]` is called. */
-function editorFor({ suggests = "beside", recent = [], soon = [] } = {}) {
+function editorFor({ suggests = "beside", recent = [], upcoming = [] } = {}) {
   const answers = {};
   const asked = [];
   const known = new Map();
@@ -24,7 +24,7 @@ function editorFor({ suggests = "beside", recent = [], soon = [] } = {}) {
     bag: null,
     data: { suggests },
     disposables: { over: false },
-    queue: { soon: () => soon.map((id) => [id, null]) },
+    queue: { upcoming: () => upcoming.map((id) => [id, null]) },
     api: { suggestions: ask, knownSuggestions: (id) => known.get(id) },
     numberKeys: new NumberKeys(),
     bagSync: { compose: () => editor.show(editor.raw) },
@@ -102,7 +102,7 @@ test("what is taken at once is one half or more and not decided", async () => {
 });
 
 test("of bags that were passed over none is asked for; the next ones are fetched before", async () => {
-  const { editor, answers, asked } = editorFor({ soon: [5, 6] });
+  const { editor, answers, asked } = editorFor({ upcoming: [5, 6] });
   for (const id of [1, 2, 3, 4]) editor.show({ id, classes: [] });
   equal(asked, [1]);
   answers[1]({ items: [item("Owl", 0.9)], note: "" });

@@ -95,6 +95,7 @@ test("what is in sight is fetched first, in few requests, and what is gone is le
 test("the sentence says what Enter does", () => {
   const marks = newMarks();
   const open = () => true;
+  equal(screenSentence([1, 2], marks, () => false), "Enter goes to the next screen.");
   equal(screenSentence([1, 2, 3], marks, open), "Enter accepts these 3. Click the wrong ones first.");
   equal(screenSentence([1, 2, 3], marks, open, (id) => id === 2), "Enter accepts these 3, 1 of them by a best guess only (“?”). Click the wrong ones first.");
   equal(screenSentence([1, 2], marks, open, open), "Enter accepts these 2, best guesses only (“?”). Click the wrong ones first.");
@@ -109,7 +110,7 @@ test("the sentence that asks to wait for pictures goes when they are there, and 
   const wall = { notice, list: { isShown: (id) => shown.has(id), gone: new Set() }, grid: { screen: [1, 2, 3] } };
   const commands = new WallCommands(wall);
   commands.acceptScreen();
-  equal(notice.node.textContent.startsWith("The pictures of this screen are still on their way"), true);
+  equal(notice.node.textContent.startsWith("The pictures of this screen are still loading"), true);
   shown.add(2);
   commands.arrived();
   equal(notice.node.hidden, false);

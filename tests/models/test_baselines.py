@@ -72,3 +72,17 @@ def test_ored_lr_beats_candidate_em_where_tags_are_many(data_dir):
     for name in ("ored-lr", "candidate-em"):
         right[name] = (MODELS[name]().fit(data.bags).annotate(data.bags).argmax(axis=1) == data.truth).mean()
     assert right["ored-lr"] > right["candidate-em"] + 0.1
+
+
+@pytest.mark.parametrize("name", ["candidate-em", "supervised-lr"])
+def test_candidates_too_unlikely_for_floats_are_still_compared(name):
+    bags, truth = blobs()
+    model = MODELS[name]().fit(bags.replace(labels=truth) if name == "supervised-lr" else bags)
+    X = 1e5 * np.array([[1.0, -1.0, 0.0]])
+    scores = (X - model.mean_) * model.scale_ @ model.coefficients_ + model.intercepts_
+    best, *others = np.argsort(-scores[0])
+    without_best = np.where(np.arange(3) == best, -1, 1)[None]
+    rows = model.annotate(BagSet(X, [0, 1], without_best, bags.classes))
+    assert model.predict_proba(X)[0, others].max() == 0
+    assert rows.sum() == pytest.approx(1.0)
+    assert rows[0].argmax() == others[0]

@@ -11,6 +11,7 @@ from miml_core.models.feature_maps import (
     UnitRange,
     apply,
     kernel_delta,
+    mean_and_spread,
     pack,
     unpack,
 )
@@ -68,3 +69,33 @@ def test_maps_are_packed_as_arrays_and_come_back():
     state = pack(maps[:2], "map")
     assert all(isinstance(value, np.ndarray | list) for value in state.values())
     assert (apply(unpack(state, "map"), X) == apply(maps[:2], X)).all()
+
+
+def test_mean_and_spread_are_those_of_numpy():
+    mean, spread = mean_and_spread(X)
+    np.testing.assert_array_equal(mean, X.mean(axis=0))
+    np.testing.assert_array_equal(spread, X.std(axis=0))
+    gaps = np.where(X > 60, np.nan, X)
+    mean, spread = mean_and_spread(gaps)
+    np.testing.assert_array_equal(mean, np.nanmean(gaps, axis=0))
+    np.testing.assert_array_equal(spread, np.nanstd(gaps, axis=0))
+
+
+@pytest.mark.parametrize("exponent", [-1000, -500, -40, 0, 40, 500, 980])
+def test_mean_and_spread_of_any_unit(exponent):
+    mean, spread = mean_and_spread(np.ldexp(X, exponent))
+    np.testing.assert_allclose(np.ldexp(mean, -exponent), X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(np.ldexp(spread, -exponent), X.std(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e-20, 1e9, 1e250, 1e-250])
+def test_many_equal_values_are_constant_whatever_their_sum_is_rounded_to(value):
+    assert mean_and_spread(np.full((100_000, 1), value))[1] == 0
+
+
+@pytest.mark.parametrize("kind", [Standardise, UnitRange])
+def test_scaled_features_are_limited(kind):
+    scale = kind.fit(X)
+    far = scale(np.array([[1e300, -1e300, 50.0]]))
+    assert np.abs(far).max() == 1e6
+    np.testing.assert_array_equal(scale(X), np.clip(scale(X), -1e6, 1e6))

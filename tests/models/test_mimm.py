@@ -170,3 +170,30 @@ def test_musk1_with_ten_principal_components(data_dir):
         model = MIMM(components="gaussian-full", pca=10).fit(bags[np.setdiff1d(order, test)])
         right += ((model.predict_tags(bags[test]) > 0.5) == (bags.tags[test] > 0)).sum()
     assert right / bags.n_bags >= 0.86
+
+
+def test_a_flag_that_is_none_is_refused_before_it_is_used():
+    bags, _ = blobs(5)
+    with pytest.raises(BagtagError, match="background must be True or False"):
+        MIMM(background=np.array([1, 2])).fit(bags)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_segments_that_are_all_background_need_a_background_class(value):
+    bags = BagSet(np.zeros((4, 1)), [0, 2, 4], [[value], [value]], ["wren"], labels=[BACKGROUND] * 4)
+    with pytest.raises(BagtagError, match=r"Every segment is labelled background.*background=True"):
+        MIMM(background=False, leak=0.01).fit(bags)
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "multinomial", "markov"])
+def test_new_values_that_a_family_does_not_have_are_refused(kind):
+    bags = discrete(kind)
+    model = MIMM(components=kind, restarts=0).fit(bags)
+    wrong = bags.replace(X=np.where(np.arange(5) == 2, 0.5, bags.X))
+    for predict in (
+        lambda: model.predict_proba(wrong.X),
+        lambda: model.annotate(wrong),
+        lambda: model.predict_tags(wrong),
+    ):
+        with pytest.raises(BagtagError, match=f"{kind!r} need features that are"):
+            predict()

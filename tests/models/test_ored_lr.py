@@ -255,3 +255,24 @@ def test_corrections_help_with_what_nobody_corrected(data_dir):
     (data,) = find_sets(data_dir / "miml", ["hja_birdsong filtered"])
     row = measure_corrections(data, "ored-lr", [0.0, 20.0], seed=0)["accuracy_on_the_rest"]
     assert row["20"] > row["0"] + 1
+
+
+ONE_CLASS = {
+    "present or absent": np.where(np.arange(24) % 2, 1, -1),
+    "present or unknown": np.where(np.arange(24) % 2, 1, 0),
+    "present": np.ones(24),
+}
+
+
+@pytest.mark.parametrize("params", [{}, {"kernel": "rff"}, {"alpha": 1.0}, {"kernel": "rff", "alpha": 1.0}])
+@pytest.mark.parametrize("tags", ONE_CLASS)
+@pytest.mark.parametrize("background", [True, False])
+def test_one_class_with_many_columns(params, tags, background):
+    X = np.random.default_rng(0).normal(size=(240, 189))
+    bags = BagSet(X, np.arange(0, 241, 10), ONE_CLASS[tags][:, None], ["wren"])
+    if not background:
+        bags = bags[(bags.tags >= 0).any(axis=1)]
+    model = ORedLR(background=background, leak=0.01, **params).fit(bags)
+    for rows in (model.predict_proba(bags.X), model.annotate(bags)):
+        np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    assert np.isfinite(model.predict_tags(bags)).all()

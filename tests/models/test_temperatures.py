@@ -183,3 +183,10 @@ def test_every_model_is_calibrated_without_changing_its_labels(name: str, tmp_pa
     assert (raw[1].argmax(axis=1) == honest[1].argmax(axis=1)).all()
     assert (np.argsort(raw[2], axis=1) == np.argsort(honest[2], axis=1)).all()
     assert (raw[1] != honest[1]).any()
+
+
+def test_labels_of_bags_without_any_class_refine_nothing() -> None:
+    bags = BagSet(np.zeros((40, 1)), np.arange(0, 41, 2), np.full((20, 2), -1), ["a", "b"], np.full(40, BACKGROUND))
+    log_prior = np.log(np.full((40, 2), 0.5))
+    unlabelled = bags.replace(labels=np.full(40, UNKNOWN))
+    assert calibrate(log_prior, bags).temperatures == calibrate(log_prior, unlabelled).temperatures

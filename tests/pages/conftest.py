@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from miml_core.project import Project
 from tests.browser.projects import picture_project, sound_project
+from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -79,7 +80,7 @@ def show(canvases: dict[str, SimpleNamespace]) -> Callable[..., AppTest]:
     """`show(project, "tag")` runs that page in a fresh tab; nothing may go wrong without an error on the page."""
 
     def run(project: Project | None, page: str = "library", **state: Any) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "pages" / "shell.py"), default_timeout=30)
+        app = AppTest.from_file(str(ROOT / "pages" / "shell.py"), default_timeout=PATIENCE)
         for name, value in state.items():
             app.session_state[name.replace("__", ".")] = value
         if project is not None:

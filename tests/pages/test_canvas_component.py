@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pages.widgets.canvas import RESERVED_KEYS, canvas, component, request_bag, requested_bag
+from pages.widgets.app.page_requests import latest_request
+from pages.widgets.canvas import RESERVED_KEYS, canvas, component, request_bag
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ def test_page_runs_repeat_a_request_under_one_id(project, session, mounted):
 
 def test_a_request_holds_for_its_project_only(project, pictures, session):
     request_bag(project, 3)
-    assert requested_bag(pictures) is None
-    assert requested_bag(project).bag_id == 3
+    assert latest_request(pictures, "canvas") is None
+    assert latest_request(project, "canvas")["bag"] == 3
 
 
 def test_a_preview_follows_no_request(project, session, mounted):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 from tests.pages.conftest import press
 
 
@@ -28,7 +28,7 @@ def script() -> None:
 
 
 def test_an_error_is_shown_below_its_button_until_the_next_click():
-    app = press(AppTest.from_function(script).run(), "Do it")
+    app = press(AppTest.from_function(script, default_timeout=PATIENCE).run(), "Do it")
     assert [error.value for error in app.error] == [r"Give it a \*name\*\."]
     assert [error.value for error in app.run().error] == [r"Give it a \*name\*\."], "a run of the page keeps it"
     app.text_input(key="name").set_value("x")
@@ -37,7 +37,7 @@ def test_an_error_is_shown_below_its_button_until_the_next_click():
 
 
 def test_an_error_is_gone_on_another_page():
-    app = press(AppTest.from_function(script).run(), "Do it")
+    app = press(AppTest.from_function(script, default_timeout=PATIENCE).run(), "Do it")
     app.session_state["other page"] = True
     assert not app.run().error
 

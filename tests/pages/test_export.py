@@ -14,7 +14,7 @@ from miml_core.project.db.schema import bags
 from miml_core.project.db.schema import jobs as table
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
-from miml_core.project.jobs.tasks import writing
+from miml_core.project.jobs.tasks import exporting
 from tests.pages.conftest import press, texts
 
 
@@ -105,6 +105,7 @@ def test_only_files_of_the_export_are_offered_and_zipped(project, show):
         connection.execute(update(bags).where(bags.c.id == 1).values(segment_key=None))
     _write_export(project, target, "raven")
     (one,) = project.exports.list()
+    assert one.content() == one.content(), "the address of the download follows from the content"
     with zipfile.ZipFile(io.BytesIO(one.content())) as archive:
         assert archive.namelist() == [
             *(f"garden_{n}.wav.selections.txt" for n in range(1, 5)),
@@ -153,7 +154,7 @@ def _write_export(project, target, format):
     params = {"format": format, "path": str(target), "what": "all"}
     installation.allow_folder(project.folder, target.parent, "export")
     job = _insert_done(project, params, {}, state="running")
-    result = writing.run(JobContext(project.store, job))
+    result = exporting.run(JobContext(project.store, job))
     with project.store.write() as connection:
         job_queue.finish(connection, job, "done", result.pop("message"), result)
 

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 from miml_core.project.db.schema import job_failures
 from miml_core.project.jobs import queue as job_queue
 from pages.widgets.app import open_projects
-from pages.widgets.app.frame import PAGES
-from tests.conftest import ROOT
+from pages.widgets.frame import PAGES
+from tests.conftest import PATIENCE, ROOT
 from tests.pages.conftest import press, texts
 
 NASTY = ["<script>alert(1)</script>", "**bold** `code` $x$", "a [link](http://x) :smile: \\n", "صعو", "红嘴相思鸟"]
@@ -43,14 +43,14 @@ def failing(problem: str) -> None:
 
 
 def test_an_error_is_a_sentence_and_the_page_goes_on():
-    app = AppTest.from_function(failing, args=("known",)).run()
+    app = AppTest.from_function(failing, args=("known",), default_timeout=PATIENCE).run()
     assert [one.value for one in app.error] == [r"The file \*x\.wav\* is gone\."]
     assert app.text[0].value == "the page goes on"
 
 
 def test_a_bug_is_logged_and_its_details_stay_in_the_log(caplog):
     with caplog.at_level(logging.ERROR):
-        app = AppTest.from_function(failing, args=("unknown",)).run()
+        app = AppTest.from_function(failing, args=("unknown",), default_timeout=PATIENCE).run()
     assert "secret detail" not in app.error[0].value
     assert "secret detail" in caplog.text
 

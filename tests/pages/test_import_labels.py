@@ -21,7 +21,7 @@ def test_labels_are_previewed_imported_and_undone(project, show):
     assert "No labels chosen yet" in texts(app)
     lines = f"file,start_s,end_s,low_hz,high_hz,label\n{file},0.1,0.3,300,400,Bittern\nnowhere,0,1,,,Wren\n"
     upload(app, "calls.csv", f"{lines}{file},9.5,12,300,400,Bittern\n")
-    assert "1 label partly outside of the recording or its bags, cut there." in texts(app)
+    assert "1 label is cut: a part is outside the recording or its bags." in texts(app)
     upload(app, "calls.csv", lines)
     shown = texts(app)
     assert "2 labels" in shown and "1 new class: Bittern\n" in shown and "1 label cannot be imported" in shown

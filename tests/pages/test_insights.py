@@ -18,7 +18,8 @@ from miml_core.project import Project
 from miml_core.project.media import access
 from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
 from pages.widgets.insights import listing, plots, report
-from pages.widgets.wall.selections import find_selection
+from pages.widgets.segment_selections import find_selection
+from tests.conftest import PATIENCE
 from tests.insights.generated_archive import CLASSES, MODEL, SITES, make_archive
 from tests.pages.conftest import press, texts
 
@@ -54,10 +55,10 @@ def test_without_predictions_the_page_says_what_to_do(home, no_workers, show):
 def test_without_times_other_plots_can_be_shown(project, show):
     app = show(project, "insights")
     assert "No recording has a time" in texts(app)
-    assert "4 recordings of 4 without a time" in texts(app)
+    assert "4 of 4 recordings have no time" in texts(app)
     app.session_state["insights.plot"] = "classes"
     assert len(charts(app.run())) == 1 and not app.exception
-    for plot in ("together", "probability", "per_clip"):
+    for plot in ("co_occurrence", "probability", "per_clip"):
         app.session_state["insights.plot"] = plot
         app.run()
         assert not app.exception and not app.error, plot
@@ -76,7 +77,7 @@ def test_activity_of_a_project(timed, show):
     assert timed.place is not None and "Sunrise and sunset are those of 43" in texts(app)
 
 
-@pytest.mark.parametrize("plot", ["sites", "classes", "accumulation", "together", "probability", "per_clip"])
+@pytest.mark.parametrize("plot", ["sites", "classes", "accumulation", "co_occurrence", "probability", "per_clip"])
 def test_an_archive_of_strange_names(project, archive, show, plot):
     use(project, archive)
     app = show(project, "insights", insights__plot=plot, insights__threshold=0.2)
@@ -86,7 +87,7 @@ def test_an_archive_of_strange_names(project, archive, show, plot):
     assert "<b>owl" not in shown
     if plot == "classes":
         assert "&lt;b&gt;owl&lt;/b&gt;" in shown and SITES[0] in shown
-    assert "clocks, which differ" in texts(app) and "without a time" in texts(app)
+    assert "clocks, which differ" in texts(app) and "no time" in texts(app)
 
 
 def test_class_and_sites_are_chosen(project, archive, show):
@@ -122,16 +123,16 @@ def test_the_archive_that_was_chosen_is_remembered(project, archive, show):
 def test_a_report_is_made_in_the_background_and_saved(project, archive, show):
     use(project, archive)
     app = show(project, "insights")
-    press(app, "Make the report")
-    (maker,) = [one for one in threading.enumerate() if one.name == "make report"] or [threading.current_thread()]
+    press(app, "Create the report")
+    (maker,) = [one for one in threading.enumerate() if one.name == "_Report"] or [threading.current_thread()]
     if maker is not threading.current_thread():
-        maker.join(60)
+        maker.join(PATIENCE)
     app.run()
     (save,) = [one for one in app.get("download_button") if one.proto.label.startswith("Save the report")]
-    assert save.proto.url and not [one for one in app.button if one.label == "Make the report"]
+    assert save.proto.url and not [one for one in app.button if one.label == "Create the report"]
     (box,) = [one for one in app.selectbox if one.label == "Class"]
     app = box.set_value(CLASSES[0]).run()
-    assert [one for one in app.button if one.label == "Make the report"], "a report of another choice is not offered"
+    assert [one for one in app.button if one.label == "Create the report"], "a report of another choice is not offered"
 
 
 def test_pictures_are_counted_as_pictures(pictures, show, monkeypatch):
@@ -162,7 +163,7 @@ def test_a_cell_of_a_project_opens_on_the_wall(timed, show, monkeypatch):
     assert "2024\\-05\\-01, 04\\:00 to 05\\:00" in texts(app)
     press(app, "Show on the wall")
     request = app.session_state["wall.request"]
-    selection = find_selection(timed, request.query["selection"])
+    selection = find_selection(timed, request.fields["query"]["selection"])
     assert set(selection.segment_ids) <= {one.id for one in timed.segments.list(1)} and selection.segment_ids
 
 
@@ -223,16 +224,16 @@ def test_a_large_archive_is_read_beside_the_page(project, archive, show, monkeyp
     go_on = threading.Event()
 
     def slowly(**given):
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
         return open_source(**given)
 
     monkeypatch.setattr("pages.widgets.insights.source.open_source", slowly)
     use(project, archive)
     app = show(project, "insights")
     assert [one.label for one in app.button if one.key == "insights.stop"] == ["Stop"] and not charts(app)
+    (thread,) = [one for one in threading.enumerate() if one.name == "_Reading"]
     go_on.set()
-    (thread,) = [one for one in threading.enumerate() if one.name == "read archive"]
-    thread.join(30)
+    thread.join(PATIENCE)
     assert len(charts(app.run())) == 2
 
 
@@ -253,13 +254,13 @@ def test_a_report_that_was_stopped_is_made_again_from_the_beginning(timed, monke
     go_on = threading.Event()
 
     def make(*_, progress, **__) -> str:
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
         progress(1, 2, {})
         return "made"
 
     def join() -> None:
-        for thread in [one for one in threading.enumerate() if one.name == "make report"]:
-            thread.join(30)
+        for thread in [one for one in threading.enumerate() if one.name == "_Report"]:
+            thread.join(PATIENCE)
 
     monkeypatch.setattr(report, "st", SimpleNamespace(session_state=state))
     monkeypatch.setattr(report, "make_report", make)

@@ -20,9 +20,11 @@ def pressed(page: str) -> bytes:
     return message.SerializeToString()
 
 
-def begun(page: str, kind: str = "new_session") -> bytes:
+def begun(page: str, kind: str = "new_session", fragment: str = "") -> bytes:
     message = ForwardMsg()
     getattr(message, kind).page_script_hash = page
+    if fragment:
+        message.metadata.run.fragment_ids.append(fragment)
     return message.SerializeToString()
 
 
@@ -84,10 +86,7 @@ def test_the_run_of_a_fragment_that_begins_after_the_click_does_not_count_as_goi
     visit = Visit()
     visit.from_browser(rerun("review"))
     visit.from_browser(rerun("tag"))
-    message = ForwardMsg()
-    message.new_session.page_script_hash = "review"
-    message.metadata.run.fragment_ids.append("panel")
-    visit.from_server(message.SerializeToString())
+    visit.from_server(begun("review", fragment="panel"))
     assert page_of(visit.from_browser(rerun("review", "panel"))) == "tag"
 
 
@@ -96,3 +95,209 @@ def test_what_cannot_be_read_passes_unchanged():
     assert visit.from_browser(b"\xff\xff nonsense") == b"\xff\xff nonsense"
     visit.from_server(b"\xff\xff nonsense")
     assert visit.page == ""
+
+
+def polled(page: str, fragment: str = "strip", pressed: bool = False) -> bytes:
+    message = BackMsg.FromString(rerun(page, fragment))
+    message.rerun_script.is_auto_rerun = True
+    message.rerun_script.widget_states.widgets.add(id="name", string_value="half a na")
+    if pressed:
+        message.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
+    return message.SerializeToString()
+
+
+def finished(fragment: str = "") -> bytes:
+    message = ForwardMsg()
+    message.script_finished = ForwardMsg.FINISHED_SUCCESSFULLY
+    if fragment:
+        message.metadata.run.fragment_ids.append(fragment)
+    return message.SerializeToString()
+
+
+def test_what_a_fragment_sends_by_itself_has_no_button_in_it():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    sent = BackMsg.FromString(visit.from_browser(polled("train", pressed=True))).rerun_script
+    assert [state.id for state in sent.widget_states.widgets] == ["name"] and sent.fragment_id == "strip"
+    assert visit.from_browser(pressed("train")) == pressed("train"), "the button's own message follows"
+
+
+def test_what_a_fragment_of_a_page_that_was_left_sends_by_itself_is_dropped():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    assert visit.from_browser(polled("train")) == polled("train")
+    visit.from_browser(rerun("review"))
+    assert visit.from_browser(polled("train")) is None
+    visit.from_server(begun("review"))
+    visit.from_server(finished())
+    assert visit.from_browser(polled("train")) is None, "the browser has not read of the new page yet"
+    assert visit.from_browser(polled("review")) == polled("review")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("pages.widgets.app.late_messages.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_a_link_that_the_server_lost_is_asked_for_again_once(clock):
+    visit = Visit()
+    visit.from_browser(rerun("welcome"))
+    visit.from_server(begun("welcome"))
+    visit.from_browser(rerun("review"))
+    visit.from_server(begun("library"))  # the server switched to it, and joined the request for the review to that
+    visit.from_server(finished())
+    assert visit.from_browser(polled("library")) is None, "the run of the review may be about to begin"
+    clock[0] += 2
+    assert visit.from_browser(polled("library")) == rerun("review")
+    visit.from_server(begun("library"))
+    visit.from_server(finished())
+    clock[0] += 2
+    assert visit.from_browser(polled("library")) == polled("library"), "it stays where the server wants it"
+
+
+@pytest.mark.parametrize("message", [rerun("library", "panel"), pressed("library"), rerun("train")])
+def test_what_a_person_does_meanwhile_is_done_instead_of_a_link_that_was_lost(clock, message):
+    visit = Visit()
+    visit.from_browser(rerun("welcome"))
+    visit.from_server(begun("welcome"))
+    visit.from_browser(rerun("review"))
+    visit.from_server(begun("library"))
+    visit.from_server(finished())
+    clock[0] += 2
+    assert visit.from_browser(message) == message
+    clock[0] += 2
+    assert visit.from_browser(polled(page_of(message))) == polled(page_of(message)), (
+        "the link is not asked for any more"
+    )
+
+
+def test_a_page_whose_run_begins_late_is_not_asked_for_again(clock):
+    visit = Visit()
+    visit.from_browser(rerun("welcome"))
+    visit.from_browser(rerun("review"))
+    visit.from_server(begun("library"))
+    visit.from_server(finished())
+    visit.from_server(begun("review"))
+    clock[0] += 60  # the run takes long
+    visit.from_server(finished())
+    assert visit.from_browser(polled("review")) == polled("review")
+
+
+def test_what_a_fragment_sends_by_itself_while_its_page_is_drawn_is_dropped():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    assert visit.from_browser(polled("train")) is None
+    visit.from_server(finished())
+    assert visit.from_browser(polled("train")) == polled("train")
+    visit.from_server(begun("train", fragment="strip"))
+    assert visit.from_browser(polled("train", "other")) == polled("train", "other"), "polls do not wait for each other"
+
+
+def test_what_a_fragment_sends_by_itself_while_another_shows_the_effect_of_a_click_is_dropped():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    assert visit.from_browser(rerun("train", "dialog")) == rerun("train", "dialog")
+    visit.from_server(begun("train", fragment="dialog"))
+    assert visit.from_browser(polled("train")) is None
+    visit.from_server(finished("dialog"))
+    assert visit.from_browser(polled("train")) == polled("train")
+    visit.from_server(begun("train", fragment="dialog"))
+    assert visit.from_browser(polled("train")) == polled("train"), "this time it ran by itself"
+
+
+def test_what_a_fragment_sends_by_itself_right_after_a_click_is_dropped(clock):
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    visit.from_browser(rerun("train", "dialog"))
+    assert visit.from_browser(polled("train")) is None, "the run of the dialog is about to begin"
+    visit.from_server(begun("train", fragment="strip"))
+    assert visit.from_browser(polled("train")) is None, "that was a run that waited before"
+    clock[0] += 2
+    assert visit.from_browser(polled("train")) == polled("train"), "the dialog exists no more"
+
+
+def test_a_fragment_whose_end_was_never_sent_is_drawn_again():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    visit.from_browser(rerun("train", "dialog"))
+    visit.from_server(begun("train", fragment="dialog"))
+    visit.from_server(begun("train", fragment="strip"))
+    visit.from_server(finished("strip"))
+    assert visit.from_browser(rerun("train", "panel")) == rerun("train", "panel"), "a click is done as it is"
+    visit.from_server(begun("train", fragment="panel"))
+    visit.from_server(finished("panel"))
+    again = BackMsg.FromString(visit.from_browser(polled("train", pressed=True))).rerun_script
+    assert (again.fragment_id, again.is_auto_rerun) == ("dialog", False)
+    assert [state.id for state in again.widget_states.widgets] == ["name"]
+    visit.from_server(begun("train", fragment="dialog"))
+    visit.from_server(finished("dialog"))
+    assert visit.from_browser(polled("train")) == polled("train")
+
+
+def test_two_fragments_whose_ends_were_never_sent_are_both_drawn_again():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    asked = []
+    for fragment in ("dialog", "panel"):
+        visit.from_browser(rerun("train", fragment))
+        visit.from_server(begun("train", fragment=fragment))
+    visit.from_server(begun("train", fragment="strip"))
+    for _ in range(2):
+        asked.append(BackMsg.FromString(visit.from_browser(polled("train"))).rerun_script.fragment_id)
+        visit.from_server(begun("train", fragment=asked[-1]))
+        visit.from_server(finished(asked[-1]))
+    assert asked == ["dialog", "panel"]
+    assert visit.from_browser(polled("train")) == polled("train")
+
+
+def test_a_fragment_that_is_run_again_anyway_is_not_asked_for():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_browser(rerun("train", "dialog"))
+    visit.from_server(begun("train", fragment="dialog"))
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    assert visit.from_browser(polled("train")) == polled("train")
+
+
+@pytest.mark.parametrize("message", [polled("train", pressed=True), rerun("train", "panel")], ids=["poll", "click"])
+def test_a_page_whose_end_was_never_sent_is_drawn_again(message):
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_browser(rerun("train", "panel"))
+    visit.from_server(begun("train", fragment="panel"))
+    visit.from_server(finished("panel"))
+    visit.from_server(begun("train", fragment="strip"))
+    again = BackMsg.FromString(visit.from_browser(message)).rerun_script
+    assert (again.page_script_hash, again.fragment_id, again.is_auto_rerun) == ("train", "", False)
+    assert not any(state.trigger_value for state in again.widget_states.widgets)
+    visit.from_server(begun("train"))
+    visit.from_server(finished())
+    assert BackMsg.FromString(visit.from_browser(message)).rerun_script.fragment_id, "it is asked for once"
+
+
+def test_a_button_in_a_fragment_of_a_page_that_is_drawn_again_stays_pressed():
+    visit = Visit()
+    visit.from_browser(rerun("train"))
+    visit.from_server(begun("train"))
+    visit.from_server(begun("train", fragment="panel"))
+    message = BackMsg.FromString(rerun("train", "panel"))
+    message.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
+    again = BackMsg.FromString(visit.from_browser(message.SerializeToString())).rerun_script
+    assert again.fragment_id == "" and again.widget_states.widgets[0].trigger_value

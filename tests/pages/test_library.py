@@ -45,6 +45,35 @@ def test_an_empty_project_explains_what_to_do_next(home, no_workers, show):
     assert any(button.label == "Add" for button in app.button)
 
 
+def test_a_half_typed_note_stays_when_the_filtered_list_becomes_empty(project, show):
+    bag_id = project.bags.ids()[1]
+    project.edits.unfinish(bag_id)
+    selected = ([bag_id], 0, {"selection": {"rows": [0]}})
+    app = show(project, library__show="unfinished", library__table__drawn=selected, library__note__open=True)
+    app.text_area(key=f"library.note.{bag_id}").set_value("half a sen").run()
+    project.edits.finish(bag_id)
+    app.run()
+    assert "No bag matches this search" in texts(app)
+    assert app.text_area(key=f"library.note.{bag_id}").value == "half a sen"
+    press(app, "Save")
+    assert project.bags.get(bag_id).note == "half a sen" and not app.text_area
+    project.edits.unfinish(project.bags.ids()[2])
+    app.run()
+    assert len(table(app)) == 1 and "Click a row" in texts(app), "another bag in the first row is not selected"
+
+
+def test_a_removal_of_all_bags_can_be_undone(project, show):
+    for bag_id in project.bags.ids()[1:]:
+        project.edits.remove_bags([bag_id], confirm=True)
+    (bag_id,) = project.bags.ids()
+    app = show(project, library__table__drawn=([bag_id], 0, {"selection": {"rows": [0]}}))
+    press(app, "Remove")
+    press(app, "Remove anyway")
+    assert "has no recordings yet" in texts(app) and "Click a row" not in texts(app)
+    press(app, "Undo")
+    assert project.bags.ids() == [bag_id]
+
+
 def test_long_lists_come_in_pages(project, show, monkeypatch):
     monkeypatch.setattr("pages.widgets.library.bag_list.PER_PAGE", 3)
     app = show(project)
@@ -60,11 +89,11 @@ def test_missing_files_are_listed_with_a_way_to_find_them(project, show):
     path.rename(path.with_name("elsewhere.tmp"))
     project.media.refresh_missing()
     app = show(project)
-    assert "1 file not where it was" in texts(app)
+    assert "1 file is missing" in texts(app)
     assert table(app)["state"][1] == "File is missing"
     path.with_name("elsewhere.tmp").rename(path)
     press(app, "Check again")
-    assert "not where" not in texts(app)
+    assert "is missing" not in texts(app)
 
 
 def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
@@ -94,7 +123,7 @@ def test_a_class_is_added_and_keys_in_use_are_not_offered(project, show):
         ({}, "Untagged"),
         ({"tags": {1: 1}}, "Tagging started"),
         ({"finished": True}, "Tagged"),
-        ({"finished": True, "n_segments": 0}, "Tagged, no segment found"),
+        ({"finished": True, "n_segments": 0}, "Tagged, no segments"),
         ({"finished": True, "n_reviewed": 3}, "Reviewed"),
     ],
 )
@@ -122,24 +151,24 @@ def test_a_changed_file_is_shown_and_can_be_accepted(project, show):
     path = project.media.path(project.bags.ids()[1])
     path.write_bytes(path.read_bytes()[:-20_000])
     app = show(project)
-    assert "1 file has changed since added" in texts(app) and "not where" not in texts(app)
+    assert "1 file changed after being added" in texts(app) and "is missing" not in texts(app)
     assert table(app)["state"][1] == "File has changed"
     press(app, "Accept as it is now")
-    assert "changed since added" not in texts(app)
+    assert "changed after being added" not in texts(app)
     assert table(app)["state"][1] == "Segments out of date"
 
 
 def test_a_folder_not_chosen_here_is_shown_and_can_be_allowed(project, show, tmp_path, monkeypatch):
-    far = tmp_path / "disk" / "2024"
-    far.mkdir(parents=True)
+    distant_folder = tmp_path / "disk" / "2024"
+    distant_folder.mkdir(parents=True)
     for path in {project.media.path(bag_id) for bag_id in project.bags.ids()}:
-        shutil.move(path, far / path.name)
-    project.media.relink(far)
+        shutil.move(path, distant_folder / path.name)
+    project.media.relink(distant_folder)
     monkeypatch.setenv("BAGTAG_STATE", str(tmp_path / "another installation"))
     app = show(project)
-    assert "4 files of this project lie in" in texts(app) and plain(str(far)) in texts(app)
+    assert "4 files of this project lie in" in texts(app) and plain(str(distant_folder)) in texts(app)
     assert set(table(app)["state"]) == {"Folder not allowed yet"}
-    press(app, f"Allow {plain(str(far))}")
+    press(app, f"Allow {plain(str(distant_folder))}")
     assert "not chosen on this computer" not in texts(app)
     assert "Folder not allowed yet" not in set(table(app)["state"])
 

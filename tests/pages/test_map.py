@@ -13,8 +13,7 @@ from miml_core.project.similarity import layout
 from miml_core.project.similarity.segment_map import make_map
 from pages.widgets.map.chart import map_chart
 from pages.widgets.map.selection import selected_segments
-from pages.widgets.similar import N_SIMILAR, keep_similar
-from pages.widgets.wall.selections import find_selection
+from pages.widgets.segment_selections import N_SIMILAR, find_selection, keep_similar
 from tests.pages.conftest import press, texts
 
 CLUSTER = 9
@@ -26,7 +25,7 @@ def mapped(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setattr(layout, "FEWEST", 10)
     monkeypatch.setattr(layout, "_EARLY", 20)
     monkeypatch.setattr(layout, "_LATER", 20)
-    make_map(project.store, lambda done, of, message: None)
+    make_map(project.store)
     return project
 
 
@@ -38,18 +37,18 @@ def test_without_segments_the_page_says_where_to_find_them(home, no_workers, sho
 def test_the_first_map_is_made_by_a_job(project, show):
     app = show(project, "map")
     assert "There is no map yet" in texts(app)
-    app = press(app, "Arrange the map")
+    app = press(app, "Compute the map")
     (job,) = project.jobs.list()
     assert job.kind == "map"
-    (button,) = [one for one in app.button if one.label == "Arrange the map"]
+    (button,) = [one for one in app.button if one.label == "Compute the map"]
     assert button.disabled, "one map at a time"
 
 
 def test_a_map_is_shown_with_its_age_and_can_be_made_again(mapped, show):
     app = show(mapped, "map")
-    assert "16 segments, arranged" in texts(app)
+    assert "16 segments, computed" in texts(app)
     assert "Click a point to see what it is, or draw around points" in texts(app)
-    press(app, "Arrange again")
+    press(app, "Compute again")
     assert [job.kind for job in mapped.jobs.list()] == ["map"]
 
 
@@ -58,9 +57,9 @@ def test_a_cluster_like_nothing_named_opens_on_the_wall(mapped, show, monkeypatc
     monkeypatch.setattr("miml_core.project.services.similarity.unnamed_segments", lambda *_: [ids])
     app = press(show(mapped, "map"), f"{CLUSTER} segments")
     request = app.session_state["wall.request"]
-    selection = find_selection(mapped, request.query["selection"])
+    selection = find_selection(mapped, request.fields["query"]["selection"])
     assert selection.segment_ids == tuple(ids.tolist())
-    assert selection.title == f"{CLUSTER} segments like nothing you have named"
+    assert selection.title == f"{CLUSTER} segments not explained by the tags"
 
 
 def test_a_cluster_is_dismissed_as_background_in_one_step_and_this_can_be_undone(mapped, show, monkeypatch):
@@ -89,7 +88,7 @@ def drawn_figure(project: Project, colours: str, monkeypatch: pytest.MonkeyPatch
     return drawn["figure"]
 
 
-@pytest.mark.parametrize("colours", ["predicted", "label", "doubt"])
+@pytest.mark.parametrize("colours", ["predicted", "label", "uncertainty"])
 def test_every_segment_is_a_point_of_its_class(mapped, colours, monkeypatch):
     wren = mapped.classes.list()[0]
     mapped.edits.change_class(wren.id, name="<b>Wren</b>")
@@ -100,13 +99,13 @@ def test_every_segment_is_a_point_of_its_class(mapped, colours, monkeypatch):
     made = mapped.similarity.map()
     assert sorted(np.concatenate([trace.customdata for trace in points]).tolist()) == made.segment_ids.tolist()
     assert all(trace.type == "scattergl" for trace in points)
-    assert (line.name, line.legendrank, line.showlegend) == ("like nothing named", 1, True), "seen in a long legend"
+    assert (line.name, line.legendrank, line.showlegend) == ("not explained by tags", 1, True), "seen in a long legend"
     corners = np.array([each.split(",") for each in line.path.strip("M Z").split(" L")], dtype=float)
     inside = made.places[:CLUSTER]
     assert (corners.min(axis=0) <= inside.min(axis=0)).all() and (corners.max(axis=0) >= inside.max(axis=0)).all()
     if colours == "label":
         assert {trace.name: len(trace.x) for trace in points} == {"not checked": 13, "&lt;b&gt;Wren&lt;/b&gt;": 3}
-    if colours == "doubt":
+    if colours == "uncertainty":
         (trace,) = points
         assert trace.marker.color.min() >= 0 and trace.marker.color.max() <= 100
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from miml_core import BagtagError
-from pages.widgets.library.add_media import count_media, keep_dropped, safe_name
+from pages.widgets.library.add_media import copy_dropped_files, count_media, safe_name
 
 
 class Dropped(io.BytesIO):
@@ -15,8 +15,8 @@ class Dropped(io.BytesIO):
 
 
 def test_dropped_files_are_kept_once_and_never_overwrite(tmp_path):
-    first = keep_dropped([Dropped("wren.wav", b"one"), Dropped("wren.wav", b"two")], tmp_path)
-    again = keep_dropped([Dropped("wren.wav", b"two")], tmp_path)
+    first = copy_dropped_files([Dropped("wren.wav", b"one"), Dropped("wren.wav", b"two")], tmp_path)
+    again = copy_dropped_files([Dropped("wren.wav", b"two")], tmp_path)
     assert [path.name for path in first] == ["wren.wav", "wren (2).wav"]
     assert again == [first[1]]
     assert [path.read_bytes() for path in first] == [b"one", b"two"]
@@ -29,12 +29,12 @@ def test_dropped_files_are_not_written_through_links(tmp_path):
     (tmp_path / "project" / "media").mkdir(parents=True)
     (tmp_path / "project" / "media" / "wren.wav").symlink_to(tmp_path / "outside" / "wren.wav")
     (tmp_path / "project" / "media" / ".wren (2).wav.part").symlink_to(tmp_path / "outside" / "wren.wav")
-    (kept,) = keep_dropped([Dropped("wren.wav", b"new")], tmp_path / "project")
+    (kept,) = copy_dropped_files([Dropped("wren.wav", b"new")], tmp_path / "project")
     assert kept.name == "wren (2).wav" and kept.read_bytes() == b"new"
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "media").symlink_to(tmp_path / "outside")
     with pytest.raises(BagtagError, match="is a link"):
-        keep_dropped([Dropped("new.wav", b"new")], tmp_path / "other")
+        copy_dropped_files([Dropped("new.wav", b"new")], tmp_path / "other")
     assert [path.read_bytes() for path in (tmp_path / "outside").iterdir()] == [b"mine"]
 
 

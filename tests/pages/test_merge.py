@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.packing.pack import pack
+from miml_core.project.review_records import Conflict
+from pages.widgets.confirmation import pending_question
+from pages.widgets.exchange import merge_preview
+from tests.conftest import PATIENCE
 from tests.pages.conftest import press, texts
 
 
@@ -59,6 +64,52 @@ def test_a_copy_is_previewed_merged_reviewed_and_undone(project, show, copy, can
     assert project.review.conflicts() == [] and "No copy chosen yet" in texts(app)
 
 
+@pytest.fixture
+def tag_conflict(project: Project, tmp_path: Path) -> Conflict:
+    """A conflict of a tag: Bob removed it in his copy, Ann gave a segment a label of it."""
+    bag_id = project.bags.ids()[0]
+    class_id = next(one for one, value in project.bags.get(bag_id).tags.items() if value > 0)
+    folder = Path(shutil.copytree(project.folder, tmp_path / "bob" / "project"))
+    project.edits.set_label(project.segments.list(bag_id)[0].id, class_id)
+    with Project.open(folder, annotator="Bob") as other:
+        other.edits.tag(bag_id, class_id, -1, confirm=True)
+        packed = pack(other.store, tmp_path / "bob.zip").path
+    project.edits.merge_copy(project.edits.preview_merge(packed))
+    (conflict,) = [one for one in project.review.conflicts() if one.class_id == class_id]
+    return conflict
+
+
+def test_the_second_click_of_a_double_click_does_not_confirm(project, show, tag_conflict):
+    ids = [one.id for one in project.review.conflicts()]
+    drawn = (ids, 0, {"selection": {"rows": [ids.index(tag_conflict.id)]}})
+    app = show(project, "import_labels", import__source="copy", import__conflicts__drawn=drawn)
+    take = app.button(key="import.take")
+    take.click().run()
+    assert "clears that label too" in texts(app)
+    assert app.button(key="import.take").disabled
+    take.click().run()  # it was on its way when the question was drawn
+    assert tag_conflict.id in [one.id for one in project.review.conflicts()], "the question was not answered"
+    press(app, "Use them anyway")
+    assert tag_conflict.id not in [one.id for one in project.review.conflicts()]
+    assert project.bags.get(tag_conflict.bag_id).tags[tag_conflict.class_id] == -1
+
+
+def test_a_question_about_a_conflict_is_not_answered_for_others(project, tag_conflict, monkeypatch):
+    selected = [tag_conflict.id]
+    monkeypatch.setattr("streamlit.session_state", {})
+    monkeypatch.setattr(merge_preview, "selected_ids", lambda key: selected)
+    merge_preview._take(project)
+    asked = (tag_conflict.id,)
+    assert pending_question(merge_preview._TAKE, project, asked)
+    selected = [tag_conflict.id, tag_conflict.id + 1]
+    with pytest.raises(BagtagError, match="selection has changed"):
+        merge_preview._take_anyway(project, asked)
+    assert pending_question(merge_preview._TAKE, project, asked) is None, "it lapsed"
+    selected = [tag_conflict.id]
+    merge_preview._take_anyway(project, asked)
+    assert tag_conflict.id in [one.id for one in project.review.conflicts()], "no question is open"
+
+
 def test_a_folder_with_the_copy_is_chosen_and_anything_else_is_explained(project, show, copy, home):
     (home / "from bob").mkdir()
     shutil.copy(copy, home / "from bob" / "bob.zip")
@@ -80,10 +131,9 @@ def test_a_packed_project_is_unpacked_on_the_start_page_and_opened(show, copy, h
     for name, expected in (("notes.zip", "not a zip file"), ("bob.zip", "Unpacked to")):
         app.selectbox(key="start.unpack.file").select(name).run()
         press(app, "Unpack")
-        waited = 0
-        while expected not in texts(app) and waited < 100:
-            threading.Event().wait(0.1)
-            waited += 1
+        end = time.monotonic() + PATIENCE
+        while expected not in texts(app) and time.monotonic() < end:
+            time.sleep(0.05)
             app.run()
         assert expected in texts(app)
         if name == "notes.zip":

@@ -17,7 +17,7 @@ def ids_by_probability(project: Project) -> list[int]:
 
 
 def n_above(project: Project, threshold: float) -> int:
-    return sum(project.review.above(threshold).values())
+    return sum(project.review.count_above(threshold).values())
 
 
 def n_labelled(project: Project) -> int:
@@ -39,9 +39,9 @@ def test_checked_segments_are_compared_with_the_predictions(project, show):
     other = next(one.id for one in project.classes.list() if one.id != label)
     project.edits.set_label([wrong], other)
     app = show(project, "train")
-    assert "From 2 segments that people checked" in texts(app) and "too few to judge by" in texts(app)
+    assert "From 2 segments that people checked" in texts(app) and "too few for a reliable estimate" in texts(app)
     metrics = {one.label: one.value for one in app.metric}
-    assert metrics["Right"] == "50\u202f%" and metrics["Checked"] == "2 segments"
+    assert metrics["Correct"] == "50\u202f%" and metrics["Checked"] == "2 segments"
     table = app.dataframe[-1].value
     assert table["predicted"].sum() == table["labelled"].sum() == 2
     assert set(table["precision"].dropna()) == {0.0, 100.0}
@@ -91,7 +91,7 @@ def test_nothing_is_accepted_if_the_predictions_changed_meanwhile(project, show)
 
 
 def test_one_class_is_accepted_alone(project, show):
-    above = project.review.above(0.5)
+    above = project.review.count_above(0.5)
     class_id = max((one for one in above if one > 0), key=lambda one: above[one])
     app = show(project, "train", train__threshold=0.5)
     app.selectbox(key="train.threshold.class").set_value(class_id).run()
@@ -118,8 +118,8 @@ def test_a_click_that_arrives_twice_is_undone_once(project, monkeypatch):
     monkeypatch.setattr("streamlit.session_state", {})
     undo_offer.keep_for_undo("accepted", project, project.edits.accept_above(0.6))
     entry = undo_offer.kept_for_undo("accepted", project).history_id
-    undo_offer._take_back("accepted", project, entry)
-    undo_offer._take_back("accepted", project, entry)
+    undo_offer._undo_kept("accepted", project, entry)
+    undo_offer._undo_kept("accepted", project, entry)
     assert [one.kind for one in project.edits.history(limit=2)] == ["undo", "act"]
 
 

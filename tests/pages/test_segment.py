@@ -58,7 +58,7 @@ def test_consequences_in_words():
     harmless = ResegmentPreview(3, 0, 0, 0, [])
     risky = ResegmentPreview(3, 2, 5, 1, [])
     assert consequences(nothing) == ["There is no bag this would apply to."]
-    assert consequences(harmless)[-1] == "No corrections are touched."
+    assert consequences(harmless)[-1] == "No corrections are affected."
     assert "2 drawn or edited segments stay" in consequences(risky)[1]
     assert "1 checked segment" in consequences(risky)[-1]
 
@@ -85,8 +85,8 @@ def test_learning_from_edits_waits_until_there_are_enough(project, show):
 def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
     from dataclasses import replace
 
-    monkeypatch.setattr("miml_core.project.queries.segmenter_lessons.FEWEST_KEPT", 2)
-    monkeypatch.setattr("miml_core.project.queries.segmenter_lessons.FEWEST_DELETED", 1)
+    monkeypatch.setattr("miml_core.project.queries.segmenter_examples.FEWEST_KEPT", 2)
+    monkeypatch.setattr("miml_core.project.queries.segmenter_examples.FEWEST_DELETED", 1)
     first, second, third, *_ = project.segments.list(project.bags.ids()[0])
     project.edits.set_label([first.id, second.id], project.classes.list()[0].id)
     project.edits.delete(third.id)
@@ -105,11 +105,11 @@ def test_learning_from_edits_and_the_way_back(project, show, monkeypatch):
 def test_a_preview_that_covers_only_the_beginning_is_marked(project):
     from dataclasses import replace
 
-    from pages.widgets.segmentation.preview import part_tried
+    from pages.widgets.segmentation.preview import previewed_part_text
 
     bag = project.bags.get(project.bags.ids()[0])
-    assert part_tried(project, bag) == ""
-    assert "first 60 s" in part_tried(project, replace(bag, end=bag.start + 61))
+    assert previewed_part_text(project, bag) == ""
+    assert "first 60 s" in previewed_part_text(project, replace(bag, end=bag.start + 61))
 
 
 @needs_birdnet
@@ -127,9 +127,9 @@ def test_the_embedding_is_chosen_and_applied(project, show):
 
 
 def test_without_birdnet_the_command_that_installs_it_is_shown(project, show, monkeypatch):
-    status = BirdnetStatus(False, "BirdNET is not installed: install it by 'make birdnet'.", "")
+    status = BirdnetStatus(False, "BirdNET is not installed; install it with 'make birdnet'.", "")
     monkeypatch.setattr("miml_core.features.birdnet.files.birdnet_status", lambda: status)
-    monkeypatch.setattr("pages.widgets.birdnet_text.birdnet_status", lambda: status)
+    monkeypatch.setattr("pages.widgets.birdnet.birdnet_status", lambda: status)
     monkeypatch.setattr("miml_core.features.embeddings._registered", {})
     project.set_settings(replace(project.settings, embedding="birdnet-2.4"))
     app = show(project, "segment")

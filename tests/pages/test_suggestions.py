@@ -15,12 +15,13 @@ from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.auth import TOKEN
 from tests.birdnet import needs_birdnet
 
-MISSING = BirdnetStatus(False, "BirdNET is not installed: install it by 'make birdnet'.", "")
+MISSING = BirdnetStatus(False, "BirdNET is not installed; install it with 'make birdnet'.", "")
 
 
 @pytest.fixture
 def without_birdnet(monkeypatch):
-    monkeypatch.setattr("miml_core.features.birdnet.birdnet_status", lambda: MISSING)
+    for module in ("miml_core.features.birdnet", "miml_core.project.suggestions.suggest"):
+        monkeypatch.setattr(f"{module}.birdnet_status", lambda: MISSING)
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_the_route_sends_classes_new_species_and_where_they_come_from(project, w
         },
         {"class": own, "name": "Wren", "scientific_name": "", "probability": 0.4, "source": "BirdNET"},
     ]
-    assert found["note"].startswith("Species of all places")
+    assert found["note"].startswith("Species of all regions")
     project.set_place(Place(-33.87, 151.21))
     status, found = fetch(project)
     assert [one["name"] for one in found["items"]] == ["Wren"], "a class stays wherever it is"

@@ -14,11 +14,11 @@ from starlette.testclient import TestClient
 
 from miml_core.errors import BagtagError
 from miml_core.segments.cutouts import HEIGHT, WIDTH
+from pages.widgets import segment_selections as selections
 from pages.widgets.app import open_projects
 from pages.widgets.routes import canvas_routes
 from pages.widgets.routes.auth import TOKEN
-from pages.widgets.wall import selections
-from pages.widgets.wall.selections import find_selection, keep_selection
+from pages.widgets.segment_selections import find_selection, keep_selection
 from tests.browser.projects import picture_project, sound_project
 
 KEY = {"X-Bagtag-Token": TOKEN}
@@ -66,7 +66,7 @@ def test_a_kept_selection_is_a_wall_with_its_title(get, project):
     sent = get("wall", selection=token).json()
     assert (sent["title"], sent["ids"], sent["total"]) == ("Lasso: 3 segments", [7, 2, 5], 3)
     gone = get("wall", selection="unknown")
-    assert gone.status_code == 404 and "make it again" in gone.json()["error"]
+    assert gone.status_code == 404 and "create it again" in gone.json()["error"]
     with pytest.raises(BagtagError, match="at least one"):
         keep_selection(project, "Lasso", [])
 

@@ -6,7 +6,7 @@ import soundfile
 
 from miml_core import BagtagError
 from miml_core.project import Project
-from pages.widgets.start.recent_projects import known_projects
+from pages.widgets.app.recent_projects import known_projects
 from pages.widgets.start.start_cards import project_folder
 from tests.pages.conftest import press, texts
 
@@ -48,12 +48,12 @@ def test_a_folder_becomes_a_project_that_imports_it(recordings, show, no_workers
 def test_a_folder_outside_is_refused_in_a_sentence(show, home):
     app = show(None)
     app.text_input(key="start.new.folder").set_value("/etc").run()
-    assert "outside of the folders that Bagtag may use" in texts(app)
+    assert "outside the folders that Bagtag may use" in texts(app)
     assert not [button for button in app.button if button.label == "Create project"]
 
 
 def test_a_known_project_opens_with_one_click(project, show):
-    from pages.widgets.start.recent_projects import remember
+    from pages.widgets.app.recent_projects import remember
 
     remember(project.folder)
     app = show(None)
@@ -62,7 +62,7 @@ def test_a_known_project_opens_with_one_click(project, show):
 
 
 def test_a_damaged_project_leads_back_to_the_start_page_with_a_sentence(home, show):
-    from pages.widgets.start.recent_projects import remember
+    from pages.widgets.app.recent_projects import remember
 
     folder = home / "Bagtag" / "broken"
     folder.mkdir(parents=True)
@@ -93,9 +93,9 @@ def test_a_project_never_takes_a_folder_with_something_in_it(tmp_path):
 def making(home, monkeypatch):
     """The demo as it is being generated: nothing is, the test says how far it is."""
     from pages.widgets.start import start_cards
-    from pages.widgets.start.demo import Making
+    from pages.widgets.start.demo import DemoWork
 
-    made = Making("sound", home / "Bagtag" / "demo-sound", share=0.3)
+    made = DemoWork("sound", home / "Bagtag" / "demo-sound", share=0.3)
     monkeypatch.setattr(start_cards, "start_demo", lambda kind, new: made)
     return made
 

@@ -14,6 +14,7 @@ from sqlalchemy import delete, select
 from miml_core.project import Job, Project
 from miml_core.project.db.schema import bag_predictions, bags, features, predictions, segments
 from miml_core.project.jobs import launch
+from tests.conftest import PATIENCE
 from tests.project import processes
 from tests.project.sounds import write_recordings, write_tags
 
@@ -50,7 +51,7 @@ class Forked:
         """Wait until the latest worker reports a step of at least that number; returns its process id."""
         process, reports = self.started[-1]
         while True:
-            assert reports.poll(60), "the worker reported nothing"
+            assert reports.poll(PATIENCE), "the worker reported nothing"
             if reports.recv() >= at_least:
                 return int(process.pid)
 
@@ -103,7 +104,7 @@ def copy_stage(stages: Path, kind: str, name: str) -> Path:
 
 
 def do(project: Project, kind: Any, params: dict[str, Any] | None = None) -> Job:
-    job = project.jobs.wait(project.jobs.start(kind, params).id, timeout=120)
+    job = project.jobs.wait(project.jobs.start(kind, params).id, timeout=PATIENCE)
     assert job.state == "done", (job.message, project.jobs.log(job.id))
     return job
 

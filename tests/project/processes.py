@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from miml_core.project.jobs.context import JobContext
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
@@ -128,6 +132,17 @@ def open_as_nobody(folder: str, sender: Connection) -> None:
         sender.send(repr(error))
 
 
+def is_cancelled(context: JobContext) -> bool:
+    """Return whether a job has noticed that it was cancelled."""
+    from miml_core.project.errors import Cancelled
+
+    try:
+        context.check()
+    except Cancelled:
+        return True
+    return False
+
+
 def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: Connection) -> None:
     """Run a worker that reports each step it begins, and stays at step `hold_at` until it is cancelled or killed.
 
@@ -135,14 +150,16 @@ def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: C
     """
     from miml_core import worker
     from miml_core.project.jobs.context import JobContext
+    from miml_core.project.jobs.tasks import processes
 
     os.setsid()
+    processes._WORTH_SECONDS = math.inf  # a forked process may not start others, and a slow machine would want them
     report = JobContext.report
 
     def held_report(self: JobContext, done: int, of: int, message: str) -> None:
         with suppress(OSError):
             ready.send(done)
-        while hold_at is not None and done >= hold_at and (stubborn or not self.cancelled):
+        while hold_at is not None and done >= hold_at and (stubborn or not is_cancelled(self)):
             time.sleep(0.02)
         report(self, done, of, message)
 

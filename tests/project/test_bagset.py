@@ -66,7 +66,7 @@ def test_errors_if_nothing_is_tagged_or_described(small: Project) -> None:
     small.edits.tag(1, 1)
     for bag in (1, 2):
         small.segments.store(bag, row_of_boxes(0))
-    with pytest.raises(BagtagError, match="detect segments first"):
+    with pytest.raises(BagtagError, match="detect segments on the Segment page first"):
         small.bags.bagset()
 
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.project import NeedsConfirmation, Project
+from miml_core.project.edits.classes import AddClass
 from miml_core.project.edits.palette import is_colour, next_colour
+from miml_core.project.errors import CannotUndo
+from miml_core.project.learning import review_index
+from miml_core.project.queries import bagset
+from miml_core.project.records import EditResult
+from tests.project.conftest import store_run
 
 
 def test_colours_are_chosen_apart(project: Project) -> None:
@@ -96,3 +104,33 @@ def test_a_species_list_adds_what_is_new(small: Project, tmp_path: Path) -> None
     assert lark is not None and lark.shortcut == "l"
     small.edits.undo()
     assert small.classes.find("Lark") is None
+
+
+@pytest.fixture
+def crane(small: Project) -> EditResult:
+    """Add a class that the current run predicts for all segments."""
+    added = small.edits.apply(AddClass("Crane"))
+    store_run(small, lambda n: np.tile([0.2, 0.0, 0.0, 0.7, 0.1], (n, 1)))
+    return added
+
+
+def test_a_class_that_a_run_has_learnt_is_not_deleted_by_undo(small: Project, crane: EditResult) -> None:
+    with pytest.raises(CannotUndo, match="Run 1 has learnt the class Crane; remove its tags, or the class, instead"):
+        small.edits.undo_entry(crane.history_id)
+    assert small.classes.find("Crane")
+    with small.store.write() as connection:
+        connection.exec_driver_sql("UPDATE runs SET state = 'failed'")
+    small.edits.undo_entry(crane.history_id)
+    assert small.classes.find("Crane") is None
+
+
+def test_a_run_works_without_a_class_that_an_earlier_version_deleted(small: Project, crane: EditResult) -> None:
+    with small.store.write() as connection:
+        connection.exec_driver_sql("DELETE FROM classes WHERE id = ?", tuple(crane.created))
+    with small.store.read() as connection:
+        assert not review_index.is_complete(connection), "which `check` finds"
+        bags, _ = bagset.load(connection, [1], class_ids=[1, *crane.created])
+    assert bags.classes == ["Wren", "deleted class 4"]
+    assert small.review.count_above(0.5) == {} and small.edits.accept_above(0.5).bags == []
+    review_index.summarise_all(small.store)
+    assert small.review.count_above(0.5) == {BACKGROUND: 10}

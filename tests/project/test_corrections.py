@@ -107,7 +107,7 @@ def test_the_threshold_of_certainty_is_the_runs_until_somebody_chooses_one(small
     small.review.set_sure_from(0.8)
     assert small.review.sure_from() == 0.8 and small.review.default_sure_from() == 0.62
     assert "settings" in small.news(before).topics
-    assert "sure from 80%" in small.edits.history(limit=1)[0].sentence
+    assert "confidence threshold to 80%" in small.edits.history(limit=1)[0].sentence
     small.review.set_sure_from(None)
     assert small.review.sure_from() == 0.62
     with pytest.raises(BagtagError, match="between 0 and 1"):

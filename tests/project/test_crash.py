@@ -19,6 +19,7 @@ from miml_core.project import Project
 from miml_core.project.db.schema import edits
 from miml_core.project.errors import NotSaved
 from miml_core.project.jobs import launch
+from tests.conftest import PATIENCE
 from tests.project import processes
 from tests.project.conftest import add_bags
 from tests.project.job_stages import Forked, do
@@ -254,7 +255,7 @@ def test_a_killed_learning_of_the_segmenter_changes_nothing_and_can_be_run_again
     workers.hold_at = None
     assert project.jobs.get(job.id).state == "dead" and project.settings == before
     assert not [problem for problem in project.check() if problem.kind != "leftover"]
-    assert project.jobs.wait(project.jobs.restart(job.id).id, timeout=120).state == "done"
+    assert project.jobs.wait(project.jobs.restart(job.id).id, timeout=PATIENCE).state == "done"
     assert project.settings.learned_segmenter == "segmenters/1.npz"
 
 

@@ -90,15 +90,15 @@ def test_references_are_replaced_by_what_earlier_edits_created() -> None:
 def test_an_edit_publishes_its_bags_before_and_after_the_commit(small: Project, monkeypatch: Any) -> None:
     from miml_core.project import events
 
-    seen: list[tuple[str, list[int], bool]] = []
+    seen: list[tuple[str, list[int], bool | list[int]]] = []
     copied = {kind: list(handlers) for kind, handlers in events._subscribers.items()}
     monkeypatch.setattr(events, "_subscribers", copied)
     subscribe(BagsChanged, lambda event: seen.append(("changed", event.bag_ids, event.connection.in_transaction())))
-    subscribe(EditStored, lambda event: seen.append(("stored", event.bag_ids, event.changes_predictions)))
+    subscribe(EditStored, lambda event: seen.append(("stored", event.bag_ids, event.bags_to_predict)))
     goldcrest = small.edits.add_class("Goldcrest")
     bag = small.bags.ids()[0]
     small.edits.tag(bag, goldcrest.id)
-    assert seen == [("changed", [], True), ("stored", [], False), ("changed", [bag], True), ("stored", [bag], True)]
+    assert seen == [("changed", [], True), ("stored", [], []), ("changed", [bag], True), ("stored", [bag], [bag])]
 
 
 def test_subscribers_get_an_event_in_order_and_once_each(monkeypatch: Any) -> None:

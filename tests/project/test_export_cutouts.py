@@ -14,7 +14,7 @@ from miml_core.exchange import FORMATS
 from miml_core.project import Project
 from miml_core.project.errors import Cancelled
 from miml_core.project.jobs.context import JobContext
-from miml_core.project.jobs.tasks import writing
+from miml_core.project.jobs.tasks import exporting
 from tests.browser.projects import picture_project, sound_project
 from tests.project.test_export_targets import contents, export, insert_job, work_here
 
@@ -68,7 +68,7 @@ def test_every_format_has_a_side_file(sounds: Project, tmp_path: Path) -> None:
                 target = project.folder / "exports" / format.name
                 target = target if format.many_files else target.with_suffix(format.extensions[0])
                 params = {"format": format.name, "path": str(target), "what": "predicted", "classes": classes}
-                result = writing.run(JobContext(project.store, insert_job(project, state="running", params=params)))
+                result = exporting.run(JobContext(project.store, insert_job(project, state="running", params=params)))
                 beside = target / "bagtag.provenance.json" if format.many_files else Path(f"{target}.provenance.json")
                 about = side_file(beside)
                 assert about["format"] == format.name and about["rows"] == result["rows"] > 0
@@ -123,7 +123,7 @@ def test_an_export_of_clips_can_be_cancelled_and_leaves_nothing(sounds: Project,
 
     context.report = report  # type: ignore[method-assign]
     with pytest.raises(Cancelled):
-        writing.run(context)
+        exporting.run(context)
     n = len(sounds.exports.rows("all"))
     assert said[-3:] == [f"{done} of {n}" for done in (1, 2, 3)]
     assert not list((sounds.folder / "exports").glob("*")), "no part of it, and no temporary file"

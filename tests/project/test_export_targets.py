@@ -27,8 +27,9 @@ from miml_core.project.jobs import launch, worker
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.jobs.export_targets import TargetCheck, resolve_target
-from miml_core.project.jobs.tasks import writing
+from miml_core.project.jobs.tasks import exporting
 from tests.browser.projects import picture_project
+from tests.conftest import PATIENCE
 from tests.project.conftest import add_bags
 
 
@@ -315,14 +316,14 @@ def test_an_export_waits_until_segments_are_detected(
 
     monkeypatch.setattr(JobContext, "report", watch)
     results: list[dict[str, Any]] = []
-    task = threading.Thread(target=lambda: results.append(writing.run(context)))
+    task = threading.Thread(target=lambda: results.append(exporting.run(context)))
     task.start()
-    assert waiting.wait(60)
+    assert waiting.wait(PATIENCE)
     assert not (there / "calls.csv").exists()
     with small.store.write() as connection:
         connection.execute(update(bags).where(bags.c.id == 2).values(segment_key="of earlier settings"))
         job_queue.finish(connection, busy, "failed", "it failed")
-    task.join(60)
+    task.join(PATIENCE)
     assert results[0]["rows"] == 10 and results[0]["missing"] == 1
     assert "segments of 1 bag are missing or out of date" in results[0]["message"]
 
@@ -334,7 +335,7 @@ def test_an_export_that_waits_can_be_cancelled(small: Project, there: Path, monk
     context = JobContext(small.store, insert_job(small, state="running", cancel=True, params=params))
     context.flush()
     with pytest.raises(Cancelled):
-        writing.run(context)
+        exporting.run(context)
     assert list(there.iterdir()) == []
 
 
@@ -343,7 +344,7 @@ def test_an_export_does_not_wait_for_a_job_nobody_asked_for_here(small: Project,
     insert_job(small, kind="segment", lane="files", state="queued")
     installation.allow_folder(small.folder, there, "export")
     context = JobContext(small.store, insert_job(small, state="running", params=export_params))
-    result = writing.run(context)
+    result = exporting.run(context)
     assert result["missing"] == 0 and "earlier settings" not in result["message"]
 
 

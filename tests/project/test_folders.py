@@ -27,7 +27,7 @@ def test_what_is_no_project_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a file").write_text("x")
     with pytest.raises(BagtagError, match="no folder"):
         Project.open(tmp_path / "a file")
-    with pytest.raises(BagtagError, match="cannot be made"):
+    with pytest.raises(BagtagError, match="cannot be created"):
         Project.create(tmp_path / "a file" / "inside")
 
 
@@ -166,7 +166,8 @@ def test_the_migrations_make_the_tables_of_the_schema(project: Project) -> None:
 def test_the_cache_may_be_deleted_at_any_time(project: Project) -> None:
     (project.cache_folder / "thing").write_text("x")
     shutil.rmtree(project.cache_folder)
-    assert project.cache_folder.is_dir()
+    (project.cache_folder / "thing").write_text("y")
+    assert [path.read_text() for path in project.cache_folder.iterdir()] == ["y"]
 
 
 def test_a_backup_is_a_project(small: Project, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from miml_core.project.db.own_folders import find_own_folder, own_folder
 from miml_core.project.jobs import launch
 from miml_core.project.learning import training_runs
 from miml_core.segments.learned import LearnedSegmenter
+from tests.conftest import PATIENCE
 from tests.project.foreign import add_job
 
 BAGS = BagSet([[0.0], [1.0], [0.2], [0.9]], [0, 2, 4], [[1, -1], [-1, 1]], ["a", "b"])
@@ -51,14 +52,14 @@ def test_the_output_of_a_worker_does_not_go_through_a_link(project: Project, out
     logs = project.folder / "logs"
     logs.mkdir()
     (logs / "job-1.txt").symlink_to(outside / "startup")
-    job = project.jobs.wait(project.jobs.start("features").id, timeout=60)
+    job = project.jobs.wait(project.jobs.start("features").id, timeout=PATIENCE)
     assert job.state == "done" and not (logs / "job-1.txt").is_symlink()
     assert contents(outside) == {"startup": "mine"}
 
 
 def test_a_job_does_not_start_when_the_folder_of_logs_is_a_link(project: Project, outside: Path) -> None:
     (project.folder / "logs").symlink_to(outside)
-    job = project.jobs.wait(project.jobs.start("features").id, timeout=60)
+    job = project.jobs.wait(project.jobs.start("features").id, timeout=PATIENCE)
     assert job.state == "failed" and "is a link" in job.message
     assert contents(outside) == {"startup": "mine"}
 
@@ -201,7 +202,7 @@ def test_a_crafted_name_of_an_embedding_is_refused_and_imports_nothing() -> None
 
 @pytest.mark.parametrize("name", ["/etc/x.npz", "../x.npz", "segmenters/../../x.npz"])
 def test_a_learned_segmenter_outside_of_the_project_is_refused(project: Project, name: str) -> None:
-    with pytest.raises(BagtagError, match="outside of the project"):
+    with pytest.raises(BagtagError, match="outside the project"):
         replace(project.settings, learned_segmenter=name).within(project.folder)
 
 

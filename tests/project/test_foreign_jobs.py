@@ -16,6 +16,7 @@ from miml_core.errors import BagtagError
 from miml_core.project import Project
 from miml_core.project.jobs import launch, worker
 from miml_core.project.jobs import queue as job_queue
+from tests.conftest import PATIENCE
 from tests.project.foreign import EXPORT, add_job, make_trap
 
 
@@ -51,7 +52,7 @@ def test_opening_a_project_with_a_queued_export_writes_nothing(tmp_path: Path) -
         assert job.state == "stopped" and not job.active
         assert job.message == "queued on another computer or by another copy of this project"
         assert project.jobs.list(active=True) == [] and [one.id for one in project.jobs.list_stopped()] == [job.id]
-        assert project.jobs.wait(job.id, timeout=60).state == "stopped", "nobody waits for it for ever"
+        assert project.jobs.wait(job.id, timeout=PATIENCE).state == "stopped", "nobody waits for it for ever"
         project.check(repair=True)
         assert state_in_database(project, job.id) == "queued", "another computer may still do it"
     assert worker.main(str(tmp_path / "theirs"), job.id) == 0

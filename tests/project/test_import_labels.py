@@ -132,11 +132,11 @@ def test_labels_without_a_place_here_are_listed(cut: Project) -> None:
     shown = cut.edits.preview_labels(table_of(*rows))
     reasons = {problem.where: problem.reason for problem in shown.left_out}
     assert reasons == {
-        "'t.csv', line 2": "The time is outside of the recording",
+        "'t.csv', line 2": "The time is outside the recording",
         "'t.csv', line 3": "The file is not in the project",
         "'t.csv', line 4": "The label ends before it starts",
         "'t.csv', line 5": "The label has no time, and the recording has several bags",
-        "'t.csv', line 6": "The frequencies are outside of the analysed band",
+        "'t.csv', line 6": "The frequencies are outside the analysed band",
     }
     assert [each.edges["right"] for each in shown.shapes.new] == [25.0], "the last one is cut at the end"
     assert shown.plan.n_cut == 1
@@ -213,7 +213,7 @@ def test_nothing_is_imported_of_a_file_with_errors(small: Project, tmp_path: Pat
     path.write_text("file,start_s,end_s,label\nclip 0.wav,0,1,Wren\nclip 0.wav,zero,1,Wren\n")
     before = small.revision
     shown = small.edits.preview_labels(read_labels([path]))
-    with pytest.raises(BagtagError, match=r"^1 line cannot be read, so that nothing was imported; correct it,"):
+    with pytest.raises(BagtagError, match=r"^1 line cannot be read, so nothing was imported; correct it,"):
         small.edits.import_labels(shown)
     assert small.revision == before
     small.edits.import_labels(shown, leave_out_errors=True)

@@ -15,6 +15,7 @@ from miml_core import installation
 from miml_core.project import Job, Project
 from miml_core.project.jobs import context, launch
 from miml_core.project.jobs import queue as job_queue
+from tests.conftest import PATIENCE
 from tests.project.job_stages import N_FILES, PARAMS, Forked, copy_stage, do, outcome
 
 
@@ -54,7 +55,7 @@ def test_a_killed_worker_is_reported_and_the_job_can_be_run_again(stages: Path, 
         assert [run.id for run in project.runs.list() if run.current] == runs_before
         assert not [run for run in project.runs.list() if run.state == "training"]
         assert not [problem for problem in project.check() if problem.kind not in ("leftover", "queue")]
-        again = project.jobs.wait(project.jobs.restart(job.id).id, timeout=120)
+        again = project.jobs.wait(project.jobs.restart(job.id).id, timeout=PATIENCE)
         assert again.state == "done", again.message
         assert outcome(project) == expected
         assert not [problem for problem in project.check() if problem.kind != "leftover"]
@@ -72,11 +73,11 @@ def test_segmenting_goes_on_where_it_was(stages: Path, forked: Forked, stage: st
         job = project.jobs.start("segment", {"processes": 1, **params})
         forked.wait_for_step(4)
         project.jobs.cancel(job.id)
-        assert project.jobs.wait(job.id, timeout=60).state == "cancelled"
+        assert project.jobs.wait(job.id, timeout=PATIENCE).state == "cancelled"
         forked.hold_at = None
         assert project.progress().n_segmented == 4
         stored = {bag.name: bag.revision for bag in project.bags.list().bags if bag.segmented}
-        assert project.jobs.wait(project.jobs.restart(job.id).id, timeout=60).state == "done"
+        assert project.jobs.wait(project.jobs.restart(job.id).id, timeout=PATIENCE).state == "done"
         assert project.progress().n_segmented == N_FILES
         now = {bag.name: bag.revision for bag in project.bags.list().bags}
         assert {name: now[name] for name in stored} == stored, "what was done is not done twice"
@@ -96,7 +97,7 @@ def test_cancelling_ends_work_that_listens_and_work_that_does_not(
         pid = forked.wait_for_step(0)
         project.jobs.cancel(job.id)
         assert _wait_in_own_time(project, job.id, 10.0).state == "cancelled"
-        forked.started[-1][0].join(60)
+        forked.started[-1][0].join(PATIENCE)
         assert not is_alive(pid)
         assert not [run for run in project.runs.list() if run.state == "training"]
         assert project.check() == []
@@ -115,7 +116,7 @@ def _wait_in_own_time(project: Project, job_id: int, seconds: float) -> Job:
         spent, last = spent + min(now - last, 0.15), now
         assert spent < seconds, f"{job.kind} has not ended after {seconds:g} s"
 
-    return project.jobs.wait(job_id, timeout=120, tick=count)
+    return project.jobs.wait(job_id, timeout=PATIENCE, tick=count)
 
 
 def test_a_job_cancelled_while_its_worker_is_loaded_never_starts(
@@ -191,7 +192,7 @@ def test_a_computer_that_slept_for_hours_keeps_its_running_job(
         os.kill(pid, signal.SIGCONT)
         project.jobs.cancel(job.id)
         monkeypatch.undo()
-        assert project.jobs.wait(job.id, timeout=60).state == "cancelled"
+        assert project.jobs.wait(job.id, timeout=PATIENCE).state == "cancelled"
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from miml_core.errors import BagtagError
 from miml_core.project import Project
 from miml_core.project.errors import NotSaved
 from miml_core.project.jobs import queue as job_queue
+from tests.conftest import PATIENCE
 from tests.project.job_stages import Forked, copy_stage, do
 from tests.project.sounds import write_recordings
 
@@ -43,7 +44,7 @@ def test_one_training_at_a_time_and_other_lanes_need_not_wait(stages: Path, fork
         forked.hold_at = None
         project.jobs.cancel(first.id)
         project.jobs.cancel(beside.id)
-        assert project.jobs.wait(second.id, timeout=60).state == "done"
+        assert project.jobs.wait(second.id, timeout=PATIENCE).state == "done"
         assert project.jobs.get(third.id).started_at is None
         run = project.runs.current()
         assert run is not None and run.params["alpha"] == 0.02
@@ -74,7 +75,7 @@ def test_jobs_that_fail_name_the_reason(project: Project, forked: Forked) -> Non
         ("predict", {}, "train one first"),
         ("import", {"paths": ["/nowhere at all"]}, "no file or folder"),
     ):
-        job = project.jobs.wait(project.jobs.start(kind, params).id, timeout=60)  # type: ignore[arg-type]
+        job = project.jobs.wait(project.jobs.start(kind, params).id, timeout=PATIENCE)  # type: ignore[arg-type]
         assert job.state == "failed" and why in job.message
 
 
@@ -140,8 +141,8 @@ def test_a_real_worker_is_detached_leaves_no_zombie_and_its_output_never_blocks(
         job = project.jobs.start("segment", {"processes": 2})
         pid = _pid(project, job.id)
         assert os.getsid(pid) == pid, "it has a session of its own: closing the terminal does not end it"
-        assert project.jobs.wait(job.id, timeout=120).state == "done"
-        deadline = time.monotonic() + 10
+        assert project.jobs.wait(job.id, timeout=PATIENCE).state == "done"
+        deadline = time.monotonic() + PATIENCE
         while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
             job_queue.update_jobs(project.store)
             time.sleep(0.05)

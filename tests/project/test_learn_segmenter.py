@@ -11,7 +11,7 @@ from miml_core.bags import BACKGROUND
 from miml_core.project import Job, Project
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs import worker
-from miml_core.project.queries import segmenter_lessons
+from miml_core.project.queries import segmenter_examples
 from miml_core.project.records import Segment
 from tests.project.conftest import add_bags, ring
 from tests.project.sounds import write_recordings
@@ -50,23 +50,23 @@ def judge_all(project: Project, bag_ids: list[int]) -> None:
 def test_what_counts_as_kept_and_as_deleted(project: Project) -> None:
     (bag,) = add_bags(project, 1, n_segments=9)
     project.edits.add_class("Wren")
-    assert project.segments.segmenter_lessons() == segmenter_lessons.SegmenterLessons(0, 0)
+    assert project.segments.segmenter_examples() == segmenter_examples.SegmenterExamples(0, 0)
     project.edits.set_label(1, 1)
     project.edits.set_label(2, BACKGROUND)
     project.edits.delete(3)
     project.edits.draw(bag, [ring(9.2, 9.8, 7000, 7900)])
-    assert project.segments.segmenter_lessons() == segmenter_lessons.SegmenterLessons(2, 2)
+    assert project.segments.segmenter_examples() == segmenter_examples.SegmenterExamples(2, 2)
     project.edits.merge([4, 5])
     project.edits.split(6, [(5.4, 0), (5.4, 8000)])
-    assert project.segments.segmenter_lessons() == segmenter_lessons.SegmenterLessons(5, 2), (
+    assert project.segments.segmenter_examples() == segmenter_examples.SegmenterExamples(5, 2), (
         "merged and cut is not deleted"
     )
     with project.store.read() as connection:
-        assert segmenter_lessons.by_bag(connection)[bag][2] is False
+        assert segmenter_examples.by_bag(connection)[bag][2] is False
     project.edits.set_label([7, 8, 9], 1)
     with project.store.read() as connection:
-        assert segmenter_lessons.by_bag(connection)[bag][2] is True, "now every segment has been judged"
-    assert not project.segments.segmenter_lessons().enough
+        assert segmenter_examples.by_bag(connection)[bag][2] is True, "now every segment has been judged"
+    assert not project.segments.segmenter_examples().enough
 
 
 def test_too_little_is_refused_in_a_sentence(small: Project) -> None:

@@ -6,14 +6,17 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import soundfile
+from sqlalchemy import select
 
 from miml_core.errors import BagtagError
 from miml_core.project import CannotUndo, Gone, NeedsConfirmation, Project
+from miml_core.project.db.schema import bag_predictions
 from miml_core.project.media import files as media_files
 from miml_core.project.media.fingerprint import fingerprint
-from tests.project.conftest import add_bags, row_of_boxes
+from tests.project.conftest import add_bags, row_of_boxes, store_run
 from tests.project.sounds import RATE, write_recordings
 
 
@@ -281,3 +284,51 @@ def test_preferences_are_kept(project: Project) -> None:
     with Project.open(folder) as again:
         assert again.get_preference("page") == {"last": [1, 2]}
         assert again.get_preference("nothing", "default") == "default"
+
+
+def test_removed_bags_come_back_after_their_run_was_removed(predicted: Project) -> None:
+    first = predicted.runs.current()
+    removed = predicted.edits.remove_bags([1], confirm=True)
+    store_run(predicted, lambda n: np.tile([0.2, 0.5, 0.2, 0.1], (n, 1)))
+    predicted.runs.remove(first.id)
+    predicted.edits.undo_entry(removed.history_id)
+    assert predicted.bags.ids() == [1, 2] and len(predicted.segments.list(1)) == 5
+    assert [problem.kind for problem in predicted.check()] == ["model"], "the run of this test has no model file"
+
+
+def test_predictions_of_all_runs_come_back_with_removed_bags(predicted: Project) -> None:
+    def blocks() -> list[tuple[int, int, bytes]]:
+        with predicted.store.read() as connection:
+            columns = (bag_predictions.c.run_id, bag_predictions.c.bag_id, bag_predictions.c.posterior)
+            return sorted(map(tuple, connection.execute(select(*columns))))
+
+    store_run(predicted, lambda n: np.tile([0.2, 0.5, 0.2, 0.1], (n, 1)))
+    before = blocks()
+    assert {run for run, _, _ in before} == {1, 2}
+    predicted.edits.remove_bags([1], confirm=True)
+    assert {bag for _, bag, _ in blocks()} == {2}
+    predicted.edits.undo()
+    assert blocks() == before
+    predicted.edits.redo()
+    assert {bag for _, bag, _ in blocks()} == {2}
+
+
+@pytest.mark.parametrize("end", ["removed", "merged into Robin"])
+def test_removed_bags_do_not_come_back_with_a_class_that_has_ended(predicted: Project, end: str) -> None:
+    predicted.edits.set_label(1, 1)
+    bags = predicted.edits.remove_bags([1], confirm=True)
+    ended = predicted.edits.remove_class(1) if end == "removed" else predicted.edits.merge_classes([1], 2)
+    with pytest.raises(CannotUndo, match=f"The class Wren was {end} since; undo that first"):
+        predicted.edits.undo_entry(bags.history_id)
+    assert predicted.bags.ids() == [2], "nothing was changed"
+    predicted.edits.undo_entry(ended.history_id)
+    predicted.edits.undo_entry(bags.history_id)
+    assert predicted.bags.get(1).tags == {1: 1} and predicted.segments.get(1).label == 1
+
+
+def test_a_tag_does_not_come_back_with_a_class_that_has_ended(small: Project) -> None:
+    small.edits.tag(1, 1)
+    untagged = small.edits.tag(1, 1, 0)
+    small.edits.remove_class(1)
+    with pytest.raises(CannotUndo, match="The class Wren was removed since; undo that first"):
+        small.edits.undo_entry(untagged.history_id)

@@ -16,6 +16,7 @@ from miml_core.project import Project
 from miml_core.project.jobs.tasks import segmenting
 from miml_core.project.media import state as media_state
 from miml_core.project.queries import features as feature_blocks
+from tests.conftest import PATIENCE
 from tests.project.sounds import RATE, write_recordings
 
 pytestmark = pytest.mark.usefixtures("forked")
@@ -33,7 +34,7 @@ def project(tmp_path: Path, recordings: Path, forked: object) -> Iterator[Projec
         made.media.add(sorted(recordings.iterdir()), bag_length=1.2)
         made.edits.add_class("Wren")
         made.edits.tag(1, 1, 1)
-        assert made.jobs.wait(made.jobs.start("segment", {}).id, timeout=120).state == "done"
+        assert made.jobs.wait(made.jobs.start("segment", {}).id, timeout=PATIENCE).state == "done"
         yield made
 
 
@@ -119,7 +120,7 @@ def test_a_name_that_a_lost_file_still_has_is_not_taken(project: Project, record
 def test_jobs_leave_a_changed_file_alone_and_go_on(project: Project, recordings: Path) -> None:
     old = features_of(project, 1)
     alter(recordings / "clip_000.wav")
-    job = project.jobs.wait(project.jobs.start("segment", {"scope": "all"}).id, timeout=120)
+    job = project.jobs.wait(project.jobs.start("segment", {"scope": "all"}).id, timeout=PATIENCE)
     assert job.state == "done" and job.result["bags"] == 4
     assert {failure.bag_id for failure in project.jobs.failures(job.id)} == {1, 2}
     assert all("has changed" in failure.reason for failure in project.jobs.failures(job.id))
@@ -149,7 +150,7 @@ def test_segments_of_a_file_replaced_meanwhile_are_not_stored(
 
 def test_accepting_keeps_tags_and_has_segments_found_again(project: Project, recordings: Path) -> None:
     drawn = project.edits.draw(1, [[(0.2, 1000.0), (0.5, 1000.0), (0.5, 3000.0), (0.2, 3000.0)]]).created[0]
-    assert project.jobs.wait(project.jobs.start("features", {}).id, timeout=120).state == "done"
+    assert project.jobs.wait(project.jobs.start("features", {}).id, timeout=PATIENCE).state == "done"
     shorten(recordings / "clip_000.wav")
     accepted = project.media.accept_changed()
     assert accepted.paths == ["../recordings/clip_000.wav"]
@@ -158,7 +159,7 @@ def test_accepting_keeps_tags_and_has_segments_found_again(project: Project, rec
     assert not bag.changed and not bag.segmented and bag.tags == {1: 1} and bag.n_segments > 0
     assert len(features_of(project, 1)) == 0 and project.bags.get(3).segmented
     assert project.media.list()[0].duration == pytest.approx(0.8, abs=0.01)
-    job = project.jobs.wait(project.jobs.start("segment", {}).id, timeout=120)
+    job = project.jobs.wait(project.jobs.start("segment", {}).id, timeout=PATIENCE)
     assert {failure.bag_id for failure in project.jobs.failures(job.id)} == {2}, "the bag beyond the end is kept"
     assert project.bags.get(1).segmented and drawn in [segment.id for segment in project.segments.list(1)]
     assert drawn in feature_ids(project, 1) and len(features_of(project, 1)) == project.bags.get(1).n_segments

@@ -122,7 +122,7 @@ def test_a_conflict_that_was_decided_meanwhile_is_not_decided_again(ours: Projec
     result = ours.edits.resolve_conflicts(listed, take_theirs=True)
     assert result.sentence == "1 conflict: took the other answer"
     assert [ours.segments.get(number).label for number in (1, 5)] == [3, 2] and ours.bags.get(3).tags == {1: 1}
-    with pytest.raises(Gone, match="decided already"):
+    with pytest.raises(Gone, match="already been decided"):
         ours.edits.resolve_conflicts(listed, take_theirs=True)
 
 

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress
 from miml_core.project import Project
 from miml_core.project.db.schema import metadata
 from miml_core.project.errors import Cancelled
@@ -117,10 +118,10 @@ def test_a_project_is_packed_while_others_write(garden: Path, tmp_path: Path) ->
 def test_what_is_packed_can_be_cancelled_and_is_never_half_there(garden: Path, tmp_path: Path) -> None:
     reported: list[str] = []
 
-    def stop_at(what: str) -> Callable[[int, int, str], None]:
-        def report(done: int, of: int, now: str) -> None:
-            reported.append(now)
-            if now.startswith(what):
+    def stop_at(what: str) -> Progress:
+        def report(step: int, of: int, info: Mapping[str, Any]) -> None:
+            reported.append(info["what"])
+            if info["what"].startswith(what):
                 raise Cancelled
 
         return report
@@ -129,12 +130,12 @@ def test_what_is_packed_can_be_cancelled_and_is_never_half_there(garden: Path, t
     with Project.open(garden) as project:
         for what in ("copying", "checking", "packing dawn"):
             with pytest.raises(Cancelled):
-                pack(project.store, tmp_path / "out" / "x.zip", media=True, report=stop_at(what))
+                pack(project.store, tmp_path / "out" / "x.zip", media=True, progress=stop_at(what))
         made = pack(project.store, tmp_path / "out" / "x.zip", media=True)
     assert left_in(tmp_path / "out") == ["x.zip"]
     assert [name for name in left_in(garden / "backups") if name.startswith(".")] == []
     with pytest.raises(Cancelled):
-        unpack(made.path, tmp_path / "out" / "y", report=stop_at("unpacking"))
+        unpack(made.path, tmp_path / "out" / "y", progress=stop_at("unpacking"))
     assert left_in(tmp_path / "out") == ["x.zip"]
 
 

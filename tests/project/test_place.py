@@ -86,5 +86,5 @@ def test_the_command_line_stores_and_shows_it(tmp_path: Path, capsys: pytest.Cap
 def test_the_command_line_refuses_what_is_no_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["new", str(tmp_path / "marsh"), "--place", "somewhere"])
-    assert "'somewhere' is no place: give latitude and longitude in degrees" in capsys.readouterr().err
+    assert "'somewhere' is not a place; give latitude and longitude in degrees" in capsys.readouterr().err
     assert not (tmp_path / "marsh").exists()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from miml_core.project import Project
-from miml_core.project.jobs import repredict
+from miml_core.project.jobs import launch, repredict, worker
+from miml_core.project.jobs.tasks import training
+from miml_core.project.learning import predicting
+from tests.conftest import PATIENCE
 from tests.project.conftest import add_bags
 
 pytestmark = pytest.mark.usefixtures("forked")
@@ -25,7 +31,7 @@ class Predicted:
 
     def predict_bag(self, store: object, bag_id: int) -> int:
         self.begun.set()
-        assert self.go_on.wait(60)
+        assert self.go_on.wait(PATIENCE)
         self.bags.append(bag_id)
         if bag_id == 9:
             self.all_done.set()
@@ -39,13 +45,12 @@ def test_bags_wait_in_one_queue_each_once(monkeypatch, caplog):
     project = Predicted()
     monkeypatch.setattr("miml_core.project.learning.predicting.predict_bag", project.predict_bag)
     repredict.predict_soon(project, 1)
-    assert project.begun.wait(60)
-    n_threads = threading.active_count()
+    assert project.begun.wait(PATIENCE)
     for bag in (2, 3, 2, 3, 2, 9):
         repredict.predict_soon(project, bag)
-    assert threading.active_count() == n_threads
+    assert sum(one.name == "predict again" for one in threading.enumerate()) == 1
     project.go_on.set()
-    assert project.all_done.wait(60)
+    assert project.all_done.wait(PATIENCE)
     assert sorted(project.bags) == [1, 2, 3, 9]
     assert [record.message for record in caplog.records] == ["Bag 3 could not be predicted again"]
 
@@ -59,9 +64,25 @@ def trained(project: Project) -> Project:
     for bag in range(1, 5):
         project.edits.tag(bag, 1 + bag % 2)
         project.edits.finish(bag)
-    job = project.jobs.wait(project.jobs.start("train", {"params": {"alpha": 1.0}}).id, timeout=120)
-    assert job.state == "done", job.message
+    train(project)
     return project
+
+
+def train(project: Project) -> int:
+    job = project.jobs.wait(project.jobs.start("train", {"params": {"alpha": 1.0}}).id, timeout=PATIENCE)
+    assert job.state == "done", job.message
+    return job.result["run"]
+
+
+def stale(project: Project) -> list[int]:
+    return predicting.stale_bags(project.store)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_edits_of_any_program_are_followed_by_new_predictions(trained):
@@ -79,8 +100,126 @@ def test_edits_of_any_program_are_followed_by_new_predictions(trained):
 
 def test_accepting_changes_no_prediction(trained):
     trained.store.bags_to_predict.clear()
-    trained.edits.accept_bag(1)
-    assert trained.store.bags_to_predict == set()
+    edits = trained.edits
+    for edit in (
+        lambda: edits.accept_bag(1),
+        lambda: edits.accept([1, 2]),
+        lambda: edits.label_many({1: 1}, {}),
+        lambda: edits.accept_above(0.1),
+        lambda: edits.set_note(1, "x"),
+    ):
+        for done in (edit(), edits.undo()):
+            assert done.bags and trained.store.bags_to_predict == set() and stale(trained) == []
+
+
+def test_what_was_to_be_predicted_before_accepting_still_is(trained):
+    trained.edits.set_label(1, 2)
+    trained.edits.accept([2])
+    assert stale(trained) == [1]
+
+
+def test_a_bag_that_changes_while_it_is_predicted_is_predicted_again(trained, monkeypatch):
+    real, edits = predicting.predict, [lambda: trained.edits.accept([2])]
+
+    def slow(model, bags):
+        outputs = real(model, bags)
+        if edits:
+            edits.pop()()
+        return outputs
+
+    monkeypatch.setattr(predicting, "predict", slow)
+    trained.edits.set_label(1, 2)
+    trained.store.bags_to_predict.clear()
+    assert trained.runs.predict_bag(1) == 0 and trained.store.bags_to_predict == {1} == set(stale(trained))
+    edits.append(lambda: trained.edits.set_note(1, "x"))
+    repredict.predict_noted(trained.store)
+    assert not edits and stale(trained) == []
+    monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
+    trained.store.predicts_in_background = True
+    edits.append(lambda: trained.edits.set_note(1, "y"))
+    trained.edits.set_label(1, 1)
+    wait_until(lambda: stale(trained) == [] and not edits)
+
+
+def test_a_bag_is_predicted_by_the_run_that_is_current_when_it_is_stored(trained, monkeypatch):
+    train(trained)
+    real, runs = predicting.predict, [1]
+    monkeypatch.setattr(
+        predicting, "predict", lambda *given: [real(*given), runs and trained.runs.choose(runs.pop())][0]
+    )
+    trained.edits.set_label(1, 2)
+    repredict.predict_noted(trained.store)
+    assert trained.runs.current().id == 1 and stale(trained) == []
+
+
+def test_bags_that_were_edited_during_a_training_are_predicted_by_its_run(trained, monkeypatch):
+    real = training._fit
+
+    def fit(model, bags, context, warm):
+        real(model, bags, context, warm)
+        with Project.open(context.store.folder) as other:  # which predicts with the run before
+            other.edits.set_label(1, 3 - (other.segments.get(1).label or 1))
+
+    def work_here(folder, job_id):
+        worker.main(str(folder), job_id)
+        return os.getpid()
+
+    monkeypatch.setattr(training, "_fit", fit)
+    monkeypatch.setattr(launch, "start_worker", work_here)
+    assert trained.runs.current().id < train(trained) == trained.runs.current().id
+    assert stale(trained) == [] and trained.segments.get(1).prediction.probabilities[2] == 1
+    monkeypatch.setattr(repredict, "_MOST_BAGS", 0)
+    train(trained)
+    job = trained.jobs.list()[0]
+    assert job.kind == "predict" and trained.jobs.wait(job.id, timeout=PATIENCE).state == "done"
+    assert stale(trained) == [] and trained.segments.get(1).prediction.probabilities[1] == 1
+
+
+def test_a_run_that_is_chosen_predicts_what_changed_since_it_was_current(trained):
+    train(trained)
+    trained.store.bags_to_predict.clear()
+    trained.edits.set_label(6, 2)
+    trained.runs.predict_bag(2)
+    trained.store.bags_to_predict.clear()
+    trained.runs.choose(1)
+    assert trained.store.bags_to_predict == {2}
+    repredict.predict_noted(trained.store)
+    assert stale(trained) == []
+
+
+def test_a_newer_block_is_not_overwritten_by_a_job_that_began_earlier(trained):
+    bags, index = trained.bags.bagset()
+    earlier = predicting.predict(trained.runs.load_model(), bags)
+    trained.edits.set_label(1, 2)
+    trained.runs.predict_bag(1)
+    newer = trained.segments.list(1)[0].prediction.probabilities
+    predicting.write(trained.store, 1, index, earlier)
+    assert trained.segments.list(1)[0].prediction.probabilities == newer and stale(trained) == []
+
+
+def test_the_first_edit_in_a_server_notes_what_an_earlier_one_left(trained, monkeypatch):
+    monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
+    trained.edits.set_label(1, 2)
+    trained.store.bags_to_predict.clear()  # as in a server that was stopped
+    opened = Project.open(trained.folder)
+    opened.store.predicts_in_background = True
+    revision = opened.revision
+    opened.bags.list()
+    opened.close()
+    assert trained.revision == revision and stale(trained) == [1], "opening and reading predict nothing"
+    opened.edits.set_note(4, "x")
+    wait_until(lambda: stale(opened) == [])
+
+
+def test_restored_bags_are_predicted_by_the_present_run(trained):
+    removed = trained.edits.remove_bags([1], confirm=True)
+    assert 1 not in removed.bags_to_predict
+    train(trained)
+    trained.store.bags_to_predict.clear()
+    trained.edits.undo_entry(removed.history_id)
+    assert trained.store.bags_to_predict == {1} == set(stale(trained))
+    repredict.predict_noted(trained.store)
+    assert all(each.prediction for each in trained.segments.list(1))
 
 
 def test_a_project_without_a_model_has_nothing_to_predict(small):
@@ -96,7 +235,7 @@ def test_many_bags_are_left_to_a_job(trained, monkeypatch):
     trained.edits.merge_classes([2], 1)
     repredict.predict_noted(trained.store)
     assert [job.kind for job in trained.jobs.list()][: len(trained.jobs.list()) - n_jobs] == ["predict"]
-    assert trained.jobs.wait(trained.jobs.list()[0].id, timeout=120).state == "done"
+    assert trained.jobs.wait(trained.jobs.list()[0].id, timeout=PATIENCE).state == "done"
 
 
 def test_a_training_after_the_edits_leaves_nothing_to_predict(trained, monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from miml_core import BACKGROUND, BagtagError
 from miml_core.project import Project
 from miml_core.project.similarity import layout, segment_map, unnamed
 from miml_core.project.similarity.segment_map import NO_LABEL, make_map
+from tests.conftest import PATIENCE
 from tests.project.conftest import add_bags, row_of_boxes, store_run
 from tests.project.job_stages import Forked, do
 
@@ -19,8 +22,8 @@ PER_BAG = 10
 N_BAGS = 15
 
 
-def quiet(done: int, of: int, message: str) -> None:
-    assert 0 <= done <= of and message
+def check_progress(step: int, of: int, info: Mapping[str, Any]) -> None:
+    assert 0 <= step <= of and info["what"]
 
 
 @pytest.fixture(autouse=True)
@@ -73,18 +76,18 @@ def finish_bags(project: Project) -> None:
 
 
 def test_segments_that_are_alike_lie_together(kinds):
-    made = make_map(kinds.store, quiet)
+    made = make_map(kinds.store, check_progress)
     assert made.places.shape == (KINDS * PER_BAG * N_BAGS // KINDS, 2) and np.abs(made.places).max() <= 1.0
     kind = kind_of(kinds, made.segment_ids)
     distance = np.linalg.norm(made.places[:, None] - made.places[None], axis=2)
     np.fill_diagonal(distance, np.inf)
     assert (kind[distance.argmin(axis=1)] == kind).mean() > 0.95
-    again = make_map(kinds.store, quiet)
+    again = make_map(kinds.store, check_progress)
     assert np.array_equal(made.places, again.places), "the same segments give the same map"
 
 
 def test_a_kind_that_has_no_class_stands_out_until_it_is_named(kinds):
-    make_map(kinds.store, quiet)
+    make_map(kinds.store, check_progress)
     made = kinds.similarity.map()
     assert kinds.similarity.unnamed(made, kinds.similarity.map_state(made)) == [], "of untagged bags nothing is known"
     predict_two_kinds(kinds, 0.8)
@@ -99,7 +102,7 @@ def test_a_kind_that_has_no_class_stands_out_until_it_is_named(kinds):
 
 
 def test_background_that_a_person_confirmed_does_not_stand_out(kinds):
-    make_map(kinds.store, quiet)
+    make_map(kinds.store, check_progress)
     made = kinds.similarity.map()
     predict_two_kinds(kinds, 0.0)
     state = kinds.similarity.map_state(made)
@@ -110,7 +113,7 @@ def test_background_that_a_person_confirmed_does_not_stand_out(kinds):
 
 
 def test_the_state_of_a_map_follows_edits(kinds):
-    make_map(kinds.store, quiet)
+    make_map(kinds.store, check_progress)
     made = kinds.similarity.map()
     before = kinds.similarity.map_state(made)
     assert before.live.all() and (before.labels == NO_LABEL).all()
@@ -125,7 +128,7 @@ def test_the_state_of_a_map_follows_edits(kinds):
 
 
 def test_labels_accepted_by_threshold_are_not_checked(kinds):
-    make_map(kinds.store, quiet)
+    make_map(kinds.store, check_progress)
     predict_two_kinds(kinds, 0.2)
     made = kinds.similarity.map()
     kinds.edits.accept_above(0.9)
@@ -136,19 +139,19 @@ def test_a_large_project_is_shown_by_a_sample_with_what_was_checked(kinds, monke
     monkeypatch.setattr(segment_map, "MOST_SEGMENTS", 40)
     checked = [int(kinds.segments.features(bag)[0][0]) for bag in kinds.bags.ids()]
     kinds.edits.set_label(checked, BACKGROUND)
-    made = make_map(kinds.store, quiet)
+    made = make_map(kinds.store, check_progress)
     assert len(made.segment_ids) == 40 and made.n_all == PER_BAG * N_BAGS
     assert set(checked) <= set(made.segment_ids.tolist())
 
 
 def test_too_few_segments_are_refused(small):
     with pytest.raises(BagtagError, match="at least 20"):
-        make_map(small.store, quiet)
+        make_map(small.store, check_progress)
     assert small.similarity.map() is None
 
 
 def test_a_damaged_file_is_no_map(kinds):
-    make_map(kinds.store, quiet)
+    make_map(kinds.store, check_progress)
     (path,) = (kinds.folder / "cache").rglob("map.npz")
     content = dict(np.load(path))
     for name, value in (("clusters", content["clusters"][:3]), ("places", content["places"][:3])):
@@ -161,10 +164,10 @@ def test_a_damaged_file_is_no_map(kinds):
 @pytest.mark.slow
 def test_a_job_makes_the_map_and_can_be_cancelled(kinds: Project, forked: Forked, tmp_path: Path) -> None:
     job = do(kinds, "map")
-    assert job.message == "arranged 150 segments" and kinds.similarity.map() is not None
+    assert job.message == "computed the map of 150 segments" and kinds.similarity.map() is not None
     forked.hold_at = 1
     held = kinds.jobs.start("map")
     forked.wait_for_step(1)
     kinds.jobs.cancel(held.id)
-    assert kinds.jobs.wait(held.id, timeout=30).state == "cancelled"
+    assert kinds.jobs.wait(held.id, timeout=PATIENCE).state == "cancelled"
     assert kinds.similarity.map() is not None, "the earlier map stays"

@@ -107,10 +107,10 @@ def test_a_segment_that_is_described_after_its_outline_changed_is_compared_as_it
     redrawn, asked = int(ids[0]), int(ids[1])
     bags.similarity.nearest(asked, 5)
     bags.edits.redraw(redrawn, [ring(0.5, 1.5, 1000.0, 3000.0)])
-    with pytest.raises(BagtagError, match="not described yet"):
+    with pytest.raises(BagtagError, match="has no features yet"):
         bags.similarity.nearest(redrawn)
     new = np.vstack([X[1:2] + 1e-4])
-    monkeypatch.setattr("miml_core.instances.describe_regions", lambda *_: new)
+    monkeypatch.setattr("miml_core.project.instances.feature_blocks.describe_regions", lambda *_: new)
     assert feature_blocks.describe_bag(bags.store, bag) == 1
     assert nearest_ids(bags, redrawn, 1) == [asked]
 
@@ -134,7 +134,7 @@ def test_without_a_writable_cache_the_vectors_are_in_memory(bags):
 
 
 def test_refusals_name_the_segment(bags):
-    with pytest.raises(BagtagError, match="does not exist"):
+    with pytest.raises(BagtagError, match="no longer exists"):
         bags.similarity.nearest(10_000)
     with pytest.raises(BagtagError, match="from 1 to"):
         bags.similarity.nearest(1, 0)

@@ -15,7 +15,7 @@ from miml_core import BagtagError
 from miml_core.features.birdnet import BirdnetStatus, find_species, score_clip, species_list
 from miml_core.media.recording_place import Place
 from miml_core.project import BagSuggestions, Project
-from miml_core.project.instances.timelines import timeline_of_bag
+from miml_core.project.instances.timelines import window_embeddings_of_bag
 from miml_core.project.suggestions import heard_species as hearing
 from miml_core.project.suggestions import suggest as suggesting
 from tests.birdnet import needs_birdnet
@@ -124,8 +124,8 @@ def test_the_run_counts_for_its_classes_and_birdnet_for_the_others(small: Projec
 def test_without_birdnet_the_reason_comes_with_what_the_run_suggests(
     predicted: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = BirdnetStatus(False, "BirdNET is not installed: install it by 'make birdnet'.", "")
-    monkeypatch.setattr("miml_core.features.birdnet.birdnet_status", lambda: missing)
+    missing = BirdnetStatus(False, "BirdNET is not installed; install it with 'make birdnet'.", "")
+    monkeypatch.setattr("miml_core.project.suggestions.suggest.birdnet_status", lambda: missing)
     found = predicted.suggestions.of_bag(1)
     assert found.problem == f"{missing.reason} Its weights are licensed CC BY-NC-SA 4.0."
     assert [one.name for one in found.items] == ["Wren", "Robin"]
@@ -138,7 +138,7 @@ def test_an_unsuitable_rate_is_a_sentence(tmp_path: Path, project: Project, rate
     soundfile.write(tmp_path / "night.wav", np.zeros(int(seconds * rate)), rate)
     (bag,) = project.media.add([tmp_path / "night.wav"])
     found = project.suggestions.of_bag(bag)
-    assert found.problem == f"BirdNET hears sample rates from 16 to 96 kHz, and night.wav has {rate / 1000:g} kHz."
+    assert found.problem.startswith(f"night.wav has a sample rate of {rate / 1000:g} kHz, and BirdNET supports 16 to")
     assert found.items == []
 
 
@@ -180,10 +180,10 @@ def test_a_bag_is_listened_to_once(tmp_path: Path, project: Project, monkeypatch
 def test_a_bag_and_its_segments_are_listened_to_once(tmp_path: Path, project: Project, monkeypatch: Any) -> None:
     """The scores come from the timeline that the features of segments are made from, and the other way round."""
     bag = noise_bag(project, tmp_path / "rain.wav")
-    before = timeline_of_bag(project.store, bag)
+    before = window_embeddings_of_bag(project.store, bag)
     monkeypatch.setattr("miml_core.features.birdnet.embedding.run_frames", _refuse)
     assert hearing.heard_species(project.store, bag)
-    np.testing.assert_array_equal(timeline_of_bag(project.store, bag)[1], before[1])
+    np.testing.assert_array_equal(window_embeddings_of_bag(project.store, bag), before)
 
 
 @needs_birdnet

@@ -87,9 +87,9 @@ def test_saying_the_same_again_changes_nothing(small: Project) -> None:
 
 
 def test_what_is_not_there_is_refused_in_a_sentence(small: Project) -> None:
-    with pytest.raises(Gone, match="no bag number 99"):
+    with pytest.raises(Gone, match="Bag 99 is not in the project"):
         small.edits.tag(99, 1)
-    with pytest.raises(Gone, match="no class number 99"):
+    with pytest.raises(Gone, match="Class 99 is not in the project"):
         small.edits.tag(1, 99)
     with pytest.raises(BagtagError, match="cannot have 5 as its value"):
         small.edits.tag(1, 1, 5)  # type: ignore[arg-type]

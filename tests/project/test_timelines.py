@@ -18,8 +18,8 @@ from miml_core.features.birdnet.files import BirdnetStatus
 from miml_core.media import sound_blocks
 from miml_core.project import Project
 from miml_core.project.instances import timelines
-from miml_core.project.instances.timelines import TimelineCaches, timeline_blocks, timeline_of_bag
-from miml_core.project.jobs.tasks import describing, segmenting
+from miml_core.project.instances.timelines import TimelineCaches, window_embeddings_of_bag
+from miml_core.project.jobs.tasks import computing_features, segmenting
 from miml_core.project.media.files import BagFile
 from miml_core.project.media.fingerprint import fingerprint
 from tests.birdnet import needs_birdnet
@@ -76,23 +76,21 @@ def test_each_bag_is_heard_once_whatever_is_done_to_its_segments(birds: Project,
     birds.edits.draw(2, [[(0.2, 1000.0), (0.5, 1000.0), (0.5, 3000.0), (0.2, 3000.0)]])
     left, right = (segment.id for segment in birds.segments.list(1)[:2])
     birds.edits.merge([left, right])
-    describing.run(InProcess(birds, {}))
+    computing_features.run(InProcess(birds, {}))
     assert birds.segments.n_to_describe() == 0
-    times, frames = timeline_of_bag(birds.store, 1)
+    assert window_embeddings_of_bag(birds.store, 1).shape == (1, 1024)
     assert runs == [1, 1] and len(kept(birds)) == 2
-    assert times.shape == (6,) and frames.shape == (6, 1024)
 
 
 @needs_birdnet
 def test_a_timeline_is_the_same_computed_or_kept(birds: Project, runs: list[int]) -> None:
     birds.set_settings(replace(birds.settings, embedding=None))
-    computed = timeline_of_bag(birds.store, 1)
-    again = timeline_of_bag(birds.store, 1)
+    computed = window_embeddings_of_bag(birds.store, 1)
+    np.testing.assert_array_equal(window_embeddings_of_bag(birds.store, 1), computed)
     assert runs == [1]
-    for one, other in zip(computed, again):
-        np.testing.assert_array_equal(one, other)
     samples, rate = soundfile.read(birds.media.path(1), dtype="float32")
-    np.testing.assert_array_equal(computed[1], birdnet.birdnet_timeline(samples, rate)[1])
+    _, frames = birdnet.birdnet_timeline(samples, rate)
+    np.testing.assert_array_equal(birdnet.window_embeddings(len(samples) / rate, frames), computed)
 
 
 @needs_birdnet
@@ -101,8 +99,8 @@ def test_the_embeddings_of_windows_come_from_the_timeline(tmp_path: Path, runs: 
     (path,) = (tmp_path / "recordings").iterdir()
     with Project.create(tmp_path / "project") as project:
         project.media.add([path])
-        timeline_of_bag(project.store, 1)
-        found = timelines.window_embeddings_of_bag(project.store, 1)
+        window_embeddings_of_bag(project.store, 1)
+        found = window_embeddings_of_bag(project.store, 1)
     assert runs == [3]
     samples, rate = soundfile.read(path, dtype="float32")
     windows = cut_windows(resample(samples, rate), window_starts(4.3, 0.75))
@@ -112,7 +110,7 @@ def test_the_embeddings_of_windows_come_from_the_timeline(tmp_path: Path, runs: 
 @needs_birdnet
 @pytest.mark.parametrize("damage", ["cut", "changed", "not finite", "empty"])
 def test_a_damaged_file_is_computed_again(birds: Project, runs: list[int], damage: str) -> None:
-    _, frames = timeline_of_bag(birds.store, 1)
+    before = window_embeddings_of_bag(birds.store, 1)
     (path,) = kept(birds)
     content = bytearray(path.read_bytes())
     if damage == "cut":
@@ -120,14 +118,14 @@ def test_a_damaged_file_is_computed_again(birds: Project, runs: list[int], damag
     elif damage == "changed":
         content[-1] ^= 1
     elif damage == "not finite":
-        numbers = np.full(frames.shape, np.inf, dtype="<f2").tobytes()
+        numbers = np.full((6, 1024), np.inf, dtype="<f2").tobytes()
         content = bytearray(timelines._digest(numbers) + numbers)
     else:
         content = bytearray()
     path.write_bytes(content)
-    np.testing.assert_array_equal(timeline_of_bag(birds.store, 1)[1], frames)
+    np.testing.assert_array_equal(window_embeddings_of_bag(birds.store, 1), before)
     assert runs == [1, 1]
-    np.testing.assert_array_equal(timeline_of_bag(birds.store, 1)[1], frames)
+    np.testing.assert_array_equal(window_embeddings_of_bag(birds.store, 1), before)
     assert runs == [1, 1]
 
 
@@ -140,12 +138,7 @@ def test_a_long_bag_is_heard_block_by_block(tmp_path: Path, monkeypatch: pytest.
         project.set_settings(replace(project.settings, embedding="birdnet-2.4"))
         segmenting.run(InProcess(project, {}))
         assert runs == [1, 1, 1] and len(kept(project)) == 3
-        blocks = list(timeline_blocks(project.store, 1))
-        assert len(blocks) == 3 and runs == [1, 1, 1]
-        starts = [float(times[0]) for times, _ in blocks]
-        np.testing.assert_allclose(np.diff(starts), 2.0, atol=0.01)
-        times, frames = timeline_of_bag(project.store, 1)
-        assert len(times) == len(frames) == 18 and times[0] == starts[0]
+        assert window_embeddings_of_bag(project.store, 1).shape == (3, 1024) and runs == [1, 1, 1]
 
 
 def test_what_is_kept_belongs_to_the_file_its_part_channel_and_embedding(tmp_path: Path) -> None:
@@ -205,16 +198,19 @@ def test_recordings_of_other_rates_have_one_note_each(birds: Project, tmp_path: 
     context = InProcess(birds, {})
     done = segmenting.run(context)
     assert context.failures == [] and done["bags"] == 6
-    assert [note["note"].partition(",")[0] for note in done["notes"]] == ["phone.wav has 8 kHz", "bat.wav has 384 kHz"]
+    assert [note["note"].partition(",")[0] for note in done["notes"]] == [
+        "phone.wav has a sample rate of 8 kHz",
+        "bat.wav has a sample rate of 384 kHz",
+    ]
     assert done["message"].endswith("; 2 recordings have a note (see the job's log)")
     X = birds.segments.features(added[0])[1]
     assert len(X) and X[:, :-1024].any() and not X[:, -1024:].any()
-    with pytest.raises(BagtagError, match=r"bat\.wav has 384 kHz"):
-        timeline_of_bag(birds.store, added[2])
+    with pytest.raises(BagtagError, match=r"bat\.wav has a sample rate of 384 kHz"):
+        window_embeddings_of_bag(birds.store, added[2])
     assert segmenting.run(InProcess(birds, {}))["notes"] == []
 
 
-REASON = "BirdNET is not installed: install it by 'make birdnet'."
+REASON = "BirdNET is not installed; install it with 'make birdnet'."
 
 
 def test_without_birdnet_one_sentence_is_listed_and_nothing_is_lost(
@@ -225,7 +221,7 @@ def test_without_birdnet_one_sentence_is_listed_and_nothing_is_lost(
     before = [birds.segments.list(bag) for bag in (1, 2)]
     birds.set_settings(replace(birds.settings, embedding="birdnet-2.4"))
     monkeypatch.setattr("miml_core.features.birdnet.files.birdnet_status", lambda: BirdnetStatus(False, REASON, ""))
-    for task, params in ((segmenting, {"scope": "all"}), (segmenting, {"again": True}), (describing, {})):
+    for task, params in ((segmenting, {"scope": "all"}), (segmenting, {"again": True}), (computing_features, {})):
         context = InProcess(birds, params)
         done = task.run(context)
         assert done["bags"] == done["segments"] == 0
@@ -252,5 +248,5 @@ def test_a_job_uses_birdnet_in_its_own_processes(
     assert segmenting.run(context)["bags"] == 5 and context.failures == []
     assert len(runs) == 2 and len(kept(birds)) == 5
     birds.set_settings(replace(birds.settings, feature_set="paper"))
-    assert describing.run(context)["bags"] == 5 and len(runs) == 2
+    assert computing_features.run(context)["bags"] == 5 and len(runs) == 2
     assert birds.segments.features(5)[1].shape[1] == 38 + 1024

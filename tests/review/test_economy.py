@@ -8,7 +8,7 @@ import pytest
 from miml_core import BACKGROUND, UNKNOWN, BagSet
 from miml_core.__main__ import main
 from miml_core.review import economy, economy_tagging
-from miml_core.review.annotator import ACCEPTED, CORRECTED, SCREEN, TILE, TYPED, Point, Way
+from miml_core.review.annotator import ACCEPTED, CORRECTED, SCREEN, TILE, TYPED, AccuracyCurve, Point
 from miml_core.review.economy import TARGET, label_one_by_one, predicted_errors, review_least_sure, review_wall
 from miml_core.review.economy_tagging import TaggedBags, count_suggested, tag_bags
 
@@ -54,15 +54,15 @@ def test_the_seconds_of_a_review_are_those_of_its_actions(monkeypatch, review, r
     monkeypatch.setattr(economy, "fit_model", lambda known, earlier=None: model)
     monkeypatch.setattr(economy, "MOST_SECONDS", 10.0)
     monkeypatch.setattr(economy, "TARGET", 1.0)
-    way = review(bags, truth, model)
+    curve = review(bags, truth, model)
     n_right = int((truth == 3).sum())
-    assert way.points[0] == Point(0.0, round(n_right / len(truth), 4))
-    first = way.points[1]
+    assert curve.points[0] == Point(0.0, round(n_right / len(truth), 4))
+    first = curve.points[1]
     assert first.seconds == pytest.approx(sum(np.where(truth[:SCREEN] == 3, right, wrong)), abs=0.1)
-    assert way.points[-1].accuracy == 1.0
+    assert curve.points[-1].accuracy == 1.0
     until_all_right = right * n_right + wrong * (len(truth) - n_right)
-    assert way.points[-1].seconds <= until_all_right + 0.1
-    accuracies = [point.accuracy for point in way.points]
+    assert curve.points[-1].seconds <= until_all_right + 0.1
+    accuracies = [point.accuracy for point in curve.points]
     assert accuracies == sorted(accuracies)
 
 
@@ -85,8 +85,8 @@ def test_tagging_ends_when_the_wall_corrects_more_per_second(tagged_calls, monke
     is_tagged = (some.tags != 0).any(axis=1)
     assert 0 < is_tagged.sum() < bags.n_bags and (some.tags[is_tagged] == bags.tags[is_tagged]).all()
     assert 0 < some.seconds < tagged.suggested[-1]
-    way = review_wall(bags.replace(tags=some.tags), truth, some.model)
-    assert way.reached(TARGET) is not None, "the wall has the segments of untagged bags, too"
+    curve = review_wall(bags.replace(tags=some.tags), truth, some.model)
+    assert curve.reached(TARGET) is not None, "the wall has the segments of untagged bags, too"
 
 
 def test_only_suggestions_that_are_shown_count():
@@ -98,9 +98,9 @@ def test_only_suggestions_that_are_shown_count():
 def test_the_annotator_reaches_the_target_and_stops_without_knowing_the_truth(tagged_calls):
     bags, truth, tagged = tagged_calls
     assert tagged.accuracies[-1] < TARGET
-    way = review_wall(bags, truth, tagged.model)
-    assert way.stopped is not None and way.stopped.accuracy > TARGET - 0.02
-    assert tagged.typed[-1] + way.reached(TARGET) < 0.5 * TYPED * bags.n_segments
+    curve = review_wall(bags, truth, tagged.model)
+    assert curve.stopped is not None and curve.stopped.accuracy > TARGET - 0.02
+    assert tagged.typed[-1] + curve.reached(TARGET) < 0.5 * TYPED * bags.n_segments
 
 
 def test_errors_are_predicted_by_doubt_and_by_what_was_wrong_before():
@@ -110,16 +110,16 @@ def test_errors_are_predicted_by_doubt_and_by_what_was_wrong_before():
 
 
 def test_a_way_that_never_reaches_the_accuracy():
-    assert Way([Point(1.0, 0.5)]).reached(0.95) is None
+    assert AccuracyCurve([Point(1.0, 0.5)]).reached(0.95) is None
 
 
 def test_one_by_one_every_label_is_typed(monkeypatch):
     monkeypatch.setattr(economy, "LABELLED_SHARES", (0.2, 0.5))
     bags, truth = calls(12)
     truth[:3] = BACKGROUND
-    way = label_one_by_one(bags, truth)
-    assert way.points[-1] == Point(TYPED * bags.n_segments, 1.0)
-    assert [point.seconds for point in way.points] == sorted(point.seconds for point in way.points)
+    curve = label_one_by_one(bags, truth)
+    assert curve.points[-1] == Point(TYPED * bags.n_segments, 1.0)
+    assert [point.seconds for point in curve.points] == sorted(point.seconds for point in curve.points)
 
 
 def test_figures_are_printed_and_written(tmp_path, monkeypatch, capsys):

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from miml_core.evaluation.reliability import wilson_interval
+from miml_core.intervals import wilson_interval
 from miml_core.review.queue import shuffled, top_two
 from miml_core.review.suggestions import rank_tags
 
 
+@pytest.mark.parametrize(("confidence", "z"), [(0.95, 1.959964), (0.9, 1.644854)])
 @pytest.mark.parametrize("right", [0, 3, 10])
-def test_the_interval_is_wilsons(right: int) -> None:
-    z, n, share = 1.959964, 10, right / 10
+def test_the_interval_is_wilsons(right: int, confidence: float, z: float) -> None:
+    n, share = 10, right / 10
     centre, half = share + z**2 / (2 * n), z * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5
-    low, high = wilson_interval(right, n)
+    low, high = wilson_interval(right, n, confidence)
     assert (low, high) == pytest.approx(((centre - half) / (1 + z**2 / n), (centre + half) / (1 + z**2 / n)))
 
 

@@ -6,9 +6,10 @@ import pytest
 from miml_core import BagtagError
 from miml_core.evaluation.media_sound import box_figures, in_parallel, segment_boxes, time_agreement
 from miml_core.evaluation.sound_sets import find_box_sets, find_event_sets
-from miml_core.media.spectrogram import SpectrogramSettings, make_spectrogram
+from miml_core.media.grid import Grid
+from miml_core.media.spectrogram import Spectrogram, SpectrogramSettings, make_spectrogram
 from miml_core.segments.acoustic import SoundSegmentSettings, find_sound_segments
-from miml_core.segments.acoustic_kernels import components, measure
+from miml_core.segments.acoustic_kernels import measure
 
 RATE = 22_050
 
@@ -86,16 +87,14 @@ def test_silence_and_one_sample_have_no_segments():
         assert find_sound_segments(silent, SoundSegmentSettings()) == []
 
 
-def test_pieces_are_those_of_a_plain_labelling():
-    from scipy.ndimage import label
-
-    for share in (0.1, 0.4, 0.6):
-        mask = np.random.default_rng(0).random((60, 90)) < share
-        labels, count = components(mask)
-        expected, n_expected = label(mask, np.ones((3, 3)))
-        assert count == n_expected and ((labels > 0) == mask).all()
-        pairs = np.unique(np.column_stack([labels[mask], expected[mask]]), axis=0)
-        assert len(pairs) == count
+def test_pixels_that_touch_at_a_corner_are_one_segment():
+    """A call that rises by one row per column."""
+    values = np.full((40, 60), -80, np.float32)
+    for column in range(20, 40):
+        values[column - 10, column] = -20
+    made = Spectrogram(values, Grid(60, 40, 0.0, 0.6, 8000.0, 0.0), 16000)
+    (call,) = find_sound_segments(made, SoundSegmentSettings())
+    assert call.box[1] <= 20 and call.box[3] >= 40
 
 
 def test_pieces_are_measured():

@@ -23,7 +23,7 @@ def run(context: JobContext) -> dict[str, Any]:
         seed=params.get("seed", 0),
         model_id=params.get("model"),
         annotator=context.annotator,
-        tick=lambda done, of, file: context.report(done, of, f"reading {file}"),
+        progress=context.progress,
     )
     for file, reason in found.failures:
         context.fail(file, reason)

@@ -8,10 +8,11 @@ results with it. Segments, features, training and predictions get tags only.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from miml_core.demo.survey.plan import CLIP_SECONDS, Recording, SurveyPlan
 from miml_core.demo.survey.report import SurveyReport, make_report
 from miml_core.demo.survey.rhythms import SURVEY_SITES, SURVEY_SPECIES
 from miml_core.demo.survey.truth import SurveyTruth, read_plan
-from miml_core.demo.unfinished import is_half_made, making
+from miml_core.demo.unfinished import hold_unfinished, is_unfinished
 from miml_core.errors import BagtagError
 from miml_core.instances import InstanceSettings
 from miml_core.progress import Progress
@@ -75,30 +76,30 @@ def run_survey(
     """
     folder, plan = Path(folder), plan or SurveyPlan()
     stages = _Stages(progress_of)
-    is_complete = read_plan(folder) is not None and Project.is_project(folder) and not is_half_made(folder)
+    is_complete = read_plan(folder) is not None and Project.is_project(folder) and not is_unfinished(folder)
     if Project.is_project(folder) and read_plan(folder) is None:
         raise BagtagError(f"{str(folder)!r} contains a project that is not a survey; choose another folder.")
-    with nullcontext() if is_complete else making(folder):
-        with stages.run("generate recordings") as tick:
-            make_recordings(folder, plan, tick)
+    with nullcontext() if is_complete else hold_unfinished(folder):
+        with stages.run("generate recordings") as progress:
+            make_recordings(folder, plan, progress)
         truth = SurveyTruth.read(folder)
         with _project(folder) as project:
-            with stages.run("tag clips") as tick:
-                _tag_clips(project, plan, truth, clips, tick)
-            with stages.run("find segments") as tick:
+            with stages.run("tag clips") as progress:
+                _tag_clips(project, plan, truth, clips, progress)
+            with stages.run("detect segments") as progress:
                 done = project.progress()
                 if done.n_segmented < done.n_bags:
-                    run_job(project, "segment", {}, tick)
-            with stages.run("train") as tick:
+                    run_job(project, "segment", {}, progress)
+            with stages.run("train") as progress:
                 if project.runs.current() is None:
-                    run_job(project, "train", {}, tick)
+                    run_job(project, "train", {}, progress)
             if not (folder / MODEL).is_file():
                 export_model(project, folder / MODEL)
-        with stages.run("apply the model") as tick:
-            _apply(folder, options, tick)
+        with stages.run("apply the model") as progress:
+            _apply(folder, options, progress)
         model_id = read_bundle(folder / MODEL).id
-        with stages.run("draw a sample") as tick:
-            _draw(folder, model_id, plan, per_class, tick)
+        with stages.run("draw a sample") as progress:
+            _draw(folder, model_id, plan, per_class, progress)
         with _project(folder) as project:
             with stages.run("check the sample"):
                 _check(project, truth)
@@ -115,15 +116,15 @@ class _Stages:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
-    def run(self, title: str) -> Iterator[Callable[[float, float], None]]:
-        """Yield a callable for (done, of) of a stage."""
+    def run(self, title: str) -> Iterator[Progress]:
+        """Yield the `Progress` of a stage."""
         began = time.monotonic()
-        yield partial(self._tick, self._progress_of(title))
+        yield partial(self._report, self._progress_of(title))
         self.seconds[title] = time.monotonic() - began
 
     @staticmethod
-    def _tick(progress: Progress | None, done: float, of: float) -> None:
-        if progress is not None and progress(round(done), round(of), {}):
+    def _report(progress: Progress | None, step: int, of: int, info: Mapping[str, Any]) -> None:
+        if progress is not None and progress(step, of, info):
             raise BagtagError("The survey is not complete: it was stopped. Start the command again to continue.")
 
 
@@ -148,9 +149,7 @@ def choose_clips(plan: SurveyPlan, count: int) -> list[tuple[Recording, float]]:
     return [clips[place] for place in draw_systematic(len(clips), min(count, len(clips)), rng)]
 
 
-def _tag_clips(
-    project: Project, plan: SurveyPlan, truth: SurveyTruth, count: int, tick: Callable[[float, float], None]
-) -> None:
+def _tag_clips(project: Project, plan: SurveyPlan, truth: SurveyTruth, count: int, progress: Progress) -> None:
     """Add a random sample of clips, and tag each with what the simulated person hears: the truth of the clip."""
     if project.get_preference(_FILLED):
         return
@@ -167,14 +166,14 @@ def _tag_clips(
         heard = truth.heard(recording.file, start, end)
         project.edits.set_tags(bag_id, {class_ids[name]: 1 for name in heard})
         project.edits.finish(bag_id)
-        tick(number + 1, len(chosen))
+        progress(number + 1, len(chosen), {})
     project.set_preference(_FILLED, True)
 
 
-def _apply(folder: Path, options: ApplyOptions | None, tick: Callable[[float, float], None]) -> None:
+def _apply(folder: Path, options: ApplyOptions | None, progress: Progress) -> None:
     def report(now: ApplyProgress) -> None:
         if now.stage != "reading headers":
-            tick(now.seconds, now.of_seconds)
+            progress(round(now.seconds), round(now.of_seconds), {})
 
     options = options or ApplyOptions(in_process=not is_installed())
     done = apply_model(folder / MODEL, [folder / RECORDINGS], folder / ARCHIVE, options, report)
@@ -183,7 +182,7 @@ def _apply(folder: Path, options: ApplyOptions | None, tick: Callable[[float, fl
         raise BagtagError(f"The model could not be applied to {file!r} and perhaps others: {reason}")
 
 
-def _draw(folder: Path, model_id: str, plan: SurveyPlan, per_class: int, tick: Callable[[float, float], None]) -> None:
+def _draw(folder: Path, model_id: str, plan: SurveyPlan, per_class: int, progress: Progress) -> None:
     with _project(folder) as project:
         if project.get_preference(ARCHIVE_SAMPLE) is not None:
             return
@@ -194,7 +193,7 @@ def _draw(folder: Path, model_id: str, plan: SurveyPlan, per_class: int, tick: C
         seed=plan.seed,
         model_id=model_id,
         annotator=ANNOTATOR,
-        tick=lambda done, of, file: tick(done, of),
+        progress=progress,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from miml_core.demo.survey.plan import Recording, SurveyPlan
 from miml_core.demo.survey.sounds import SurveySounds, TrueCall, to_flac
 from miml_core.demo.survey.truth import day_file, read_plan, write_day, write_survey
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress, ignore_progress
 from miml_core.threads import thread_count
 
 RECORDINGS = "recordings"
@@ -20,9 +20,7 @@ _BYTES_PER_SECOND = 12_000
 _OTHER_BYTES = 500_000_000
 
 
-def make_recordings(
-    folder: Path, plan: SurveyPlan, tick: Callable[[float, float], None] = lambda done, of: None
-) -> None:
+def make_recordings(folder: Path, plan: SurveyPlan, progress: Progress = ignore_progress) -> None:
     """Write the recordings of a survey and their truth; what an earlier call completed is kept.
 
     Parameters
@@ -30,8 +28,8 @@ def make_recordings(
     folder : Path
         Gets `survey.json`, `recordings` and `truth`.
     plan : SurveyPlan
-    tick : callable
-        Called as `tick(seconds, of_seconds)` of sound after each recording; an exception stops the work.
+    progress : Progress
+        Called with the seconds of sound after each recording.
 
     Raises
     ------
@@ -51,7 +49,7 @@ def make_recordings(
     of_seconds = sum(one.seconds for one in plan.recordings)
     done = of_seconds - sum(one.seconds for one in left)
     _check_space(folder, of_seconds - done)
-    tick(done, of_seconds)
+    progress(done, of_seconds, {})
     sounds = SurveySounds(plan)
 
     def write(recording: Recording) -> list[TrueCall]:
@@ -71,7 +69,7 @@ def make_recordings(
                 write_day(path, of_day)
                 of_day = {}
             done += recording.seconds
-            tick(done, of_seconds)
+            progress(done, of_seconds, {})
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -57,8 +57,8 @@ class SurveyPlan:
     Examples
     --------
     >>> plan = SurveyPlan(hours=50, days=10, sites=3)
-    >>> len(plan.recordings), round(plan.recorded_hours, 2), plan.recordings[5].file, plan.recordings[5].seconds
-    (696, 50.75, 'alder-carr/20250512_050000.flac', 420)
+    >>> len(plan.recordings), plan.recordings[5].file, plan.recordings[5].seconds
+    (696, 'alder-carr/20250512_050000.flac', 420)
     """
 
     hours: float = 50.0
@@ -85,11 +85,6 @@ class SurveyPlan:
     def recordings(self) -> list[Recording]:
         """The recordings, by site and time."""
         return [Recording(number, *one) for number, one in enumerate(self._recordings())]
-
-    @property
-    def recorded_hours(self) -> float:
-        """Hours of sound."""
-        return sum(one.seconds for one in self.recordings) / 3600
 
     @property
     def all_sites(self) -> tuple[SurveySite, ...]:

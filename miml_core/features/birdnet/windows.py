@@ -33,7 +33,7 @@ def suitable_rate(rate: float) -> bool:
     """Return whether BirdNET can describe sound of a sample rate.
 
     Below 16 kHz most bird song is missing: a recording of 8 kHz ends at 4 kHz, and the network takes the silence above
-    for a property of the sound. Recorders with more than 96 kHz are set up for bats, and the network hears nothing
+    for a property of the sound. Recorders with more than 96 kHz are set up for bats, and the network detects nothing
     above 15 kHz.
 
     Examples
@@ -58,13 +58,13 @@ def check_rate(rate: float, name: str = "The recording") -> None:
     --------
     >>> check_rate(384000, "bat.wav")
     Traceback (most recent call last):
-    miml_core.errors.BagtagError: bat.wav has 384 kHz, but BirdNET hears sample rates from 16 to 96 kHz only: \
+    miml_core.errors.BagtagError: bat.wav has a sample rate of 384 kHz, but BirdNET supports 16 to 96 kHz only; \
 use the hand-made features for it.
     """
     if not suitable_rate(rate):
         raise BagtagError(
-            f"{name} has {rate / 1000:g} kHz, but BirdNET hears sample rates from {LOWEST_RATE / 1000:g} to "
-            f"{HIGHEST_RATE / 1000:g} kHz only: use the hand-made features for it."
+            f"{name} has a sample rate of {rate / 1000:g} kHz, but BirdNET supports {LOWEST_RATE / 1000:g} to "
+            f"{HIGHEST_RATE / 1000:g} kHz only; use the hand-made features for it."
         )
 
 
@@ -125,7 +125,7 @@ def window_starts(duration: float, step: float = SECONDS) -> NDArray[np.float64]
 def cut_windows(samples: ArrayLike, starts: ArrayLike) -> NDArray[np.float32]:
     """Cut windows out of sound at 48 kHz.
 
-    What lies outside of the sound is filled with zeros, as BirdNET's own programs fill the end of a recording.
+    What lies outside the sound is filled with zeros, as BirdNET's own programs fill the end of a recording.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def read_windows(
     starts : (w,) float
         Starts of the windows in seconds from the start of the recording; neighbours are read together if they ascend.
     start, end : float
-        What lies outside of this part of the recording, such as a bag, is filled with zeros.
+        What lies outside this part of the recording, such as a bag, is filled with zeros.
     channel : int or "mix"
 
     Yields

@@ -14,7 +14,6 @@ import sqlite3
 import stat
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,14 +22,13 @@ from typing import Literal
 
 from miml_core.atomic_files import flush_folder
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress
 from miml_core.project.db.interrupts import interrupted_by
 from miml_core.project.db.own_folders import own_folder
 
 FOLDER = "backups"
 N_DAILY = 7
 N_BEFORE_CHANGES = 10
-
-CopyProgress = Callable[[int, int], object]
 
 Kind = Literal["daily", "before-repair", "before-migration", "before-restore", "manual"]
 
@@ -56,7 +54,10 @@ def make_folder(project: Path) -> Path:
     try:
         return own_folder(project, FOLDER)
     except OSError as error:
-        raise BagtagError(f"The folder {str(project / FOLDER)!r} cannot be made: {error.strerror or error}.") from error
+        raise BagtagError(
+            f"The folder {str(project / FOLDER)!r} cannot be created: {error.strerror or error}. Make the project "
+            "folder writable, and try again."
+        ) from error
 
 
 def new_path(project: Path, kind: str, extension: str = ".db") -> Path:
@@ -72,7 +73,7 @@ def daily_path(project: Path) -> Path:
 
 
 def copy_database(
-    source: sqlite3.Connection, target: Path, *, gentle: bool = False, progress: CopyProgress | None = None
+    source: sqlite3.Connection, target: Path, *, gentle: bool = False, progress: Progress | None = None
 ) -> Path:
     """Write a checked copy of an open database to `target`, which appears complete or not at all.
 
@@ -100,10 +101,11 @@ def copy_database(
     return target
 
 
-def _copy(source: sqlite3.Connection, partial: Path, *, gentle: bool, progress: CopyProgress | None) -> None:
+def _copy(source: sqlite3.Connection, partial: Path, *, gentle: bool, progress: Progress | None) -> None:
     def report(status: int, remaining: int, total: int) -> None:
         if progress is not None:
-            progress((total - remaining) * _PAGE_BYTES // 10**6, -(-total * _PAGE_BYTES // 10**6))
+            done, of = (total - remaining) * _PAGE_BYTES // 10**6, -(-total * _PAGE_BYTES // 10**6)
+            progress(done, of, {"what": "copying the database"})
 
     pages = _GENTLE_PAGES if gentle or progress is not None else -1
     with closing(sqlite3.connect(partial, isolation_level=None)) as copy:

@@ -15,7 +15,10 @@ from typing import Any
 from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, Text
 from sqlalchemy.types import TypeEngine
 
+from miml_core.instances import InstanceSettings
+from miml_core.media.grid import Grid
 from miml_core.project.db.schema import metadata
+from miml_core.segments.regions import Region
 
 _DECLARED: dict[type[TypeEngine[Any]], str] = {
     Boolean: "BOOLEAN",
@@ -100,8 +103,6 @@ def find_damage(connection: sqlite3.Connection) -> str | None:
 
 
 def _damage(connection: sqlite3.Connection) -> Iterator[str]:
-    from miml_core.segments.regions import Region
-
     found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if found != "ok":
         yield " ".join(str(found).split())
@@ -149,9 +150,6 @@ def _is_readable(value: bytes, expected: type | tuple[type, ...] | None) -> bool
 
 
 def _wrong_settings(connection: sqlite3.Connection) -> Iterator[str]:
-    from miml_core.instances import InstanceSettings
-    from miml_core.media.grid import Grid
-
     known = {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
     if known.get("kind") not in ("sound", "picture"):
         yield "its kind is neither sound nor picture"

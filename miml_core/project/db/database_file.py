@@ -28,7 +28,7 @@ FileId = tuple[int, int]
 
 _PAGE_BYTES = 8192
 _CONNECT_ATTEMPTS = 5
-_SETTLE_TIMEOUT_MS = 500
+_CHECKPOINT_TIMEOUT_MS = 500
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class FileConnection(sqlite3.Connection):
         if not self.files.in_place():
             raise moved_error(Path(self.files.path), self.files.database_id)
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Write all commits into the open database file, wherever it is now, after it was found not in place.
 
         SQLite would otherwise replay the log of the old file on the file that is at the path now. Once all of it is in
@@ -72,7 +72,7 @@ class FileConnection(sqlite3.Connection):
         """
         files = self.files
         with suppress(sqlite3.Error, OSError):
-            self.execute(f"PRAGMA busy_timeout = {_SETTLE_TIMEOUT_MS}")
+            self.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_TIMEOUT_MS}")
             busy = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             if not busy and file_id(files.path) not in (None, files.database_id):
                 for side_path, side_id in ((files.wal_path, files.wal_id), (files.shm_path, files.shm_id)):

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, Row, bindparam, select
 from miml_core.project.db.schema import bags, classes, runs, segments
 from miml_core.project.errors import Gone
 
-_LARGEST_ID = 2**63
+LARGEST_ID = 2**53
+"""Ids are smaller: browsers, JSON and the database hold them exactly."""
 _BAG = select(bags).where(bags.c.id == bindparam("bag"))
 
 
@@ -22,20 +23,20 @@ _CLASS = select(classes).where(classes.c.id == bindparam("class"), LIVE_CLASS)
 def bag_row(connection: Connection, bag_id: Any) -> Row[Any]:
     """Return one bag; raises `Gone` when there is none."""
     found = None
-    if isinstance(bag_id, int) and 0 < bag_id < _LARGEST_ID:
+    if isinstance(bag_id, int) and 0 < bag_id < LARGEST_ID:
         found = connection.execute(_BAG, {"bag": bag_id}).first()
     if found is None:
-        raise Gone(f"There is no bag number {bag_id!r} in the project (any more).")
+        raise Gone(f"Bag {bag_id!r} is not in the project; it may have been removed. Choose another one.")
     return found
 
 
 def class_row(connection: Connection, class_id: Any) -> Row[Any]:
     """Return one class that is in use; raises `Gone` otherwise."""
     found = None
-    if isinstance(class_id, int):
+    if isinstance(class_id, int) and 0 < class_id < LARGEST_ID:
         found = connection.execute(_CLASS, {"class": class_id}).first()
     if found is None:
-        raise Gone(f"There is no class number {class_id!r} in the project (any more).")
+        raise Gone(f"Class {class_id!r} is not in the project; it may have been merged or removed. Choose another one.")
     return found
 
 
@@ -47,7 +48,7 @@ def segment_rows(connection: Connection, segment_ids: Sequence[int]) -> list[Row
     }
     for segment_id in segment_ids:
         if segment_id not in found:
-            raise Gone(f"Segment number {segment_id} does not exist any more; it was deleted or replaced.")
+            raise Gone(f"This segment (id {segment_id}) no longer exists: deleted or replaced. Open its bag again.")
     return [found[segment_id] for segment_id in dict.fromkeys(segment_ids)]
 
 
@@ -55,5 +56,5 @@ def run_row(connection: Connection, run_id: int) -> Row[Any]:
     """Return one run; raises `Gone` when there is none."""
     found = connection.execute(select(runs).where(runs.c.id == run_id)).first()
     if found is None:
-        raise Gone(f"There is no run number {run_id} in the project; choose another one.")
+        raise Gone(f"Run {run_id} is not in the project; choose another one.")
     return found

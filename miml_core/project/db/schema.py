@@ -249,7 +249,8 @@ bag_predictions = Table(
 """All predictions of a run for a bag: probabilities as float16, columns as in the run's `classes` (then background).
 
 `informative` and `key_segments` are null for models without them (see `model_outputs.py`).
-`revision` is the one the bag was read at: a bag that changed later is to be predicted again.
+`revision` is the one the bag was read at, or a later one if only edits followed that predictions do not depend on: a
+bag that changed since is to be predicted again.
 """
 
 predictions = Table(

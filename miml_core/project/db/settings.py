@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection, bindparam, func, insert, select, text
 
 from miml_core.errors import BagtagError
+from miml_core.features.embeddings import default_embedding
+from miml_core.instances import InstanceSettings
 from miml_core.media.recording_place import Place
 from miml_core.project.db import notes, revisions
 from miml_core.project.db.schema import bags, features, meta, topics
@@ -31,8 +33,6 @@ def initialise(connection: Connection, *, kind: str, name: str, settings: dict[s
     put(connection, "name", name)
     put(connection, "kind", kind)
     put(connection, "settings_chosen", settings is not None)
-    from miml_core.instances import InstanceSettings
-
     _store(connection, InstanceSettings() if settings is None else InstanceSettings.from_dict(settings))
 
 
@@ -54,8 +54,6 @@ def kind(connection: Connection) -> Literal["sound", "picture"]:
 
 def instance_settings(connection: Connection) -> InstanceSettings:
     """Return how segments are detected and described."""
-    from miml_core.instances import InstanceSettings
-
     try:
         return InstanceSettings.from_dict(get(connection, "settings"))
     except (KeyError, TypeError, AttributeError) as error:
@@ -78,9 +76,6 @@ def set_instance_settings(connection: Connection, new: InstanceSettings, *, anno
 def suit_first_recording(connection: Connection, rate: float) -> None:
     """Choose settings by the sample rate of the first recording, unless a person has already changed them."""
     if not get(connection, "settings_chosen"):
-        from miml_core.features.embeddings import default_embedding
-        from miml_core.instances import InstanceSettings
-
         _store(connection, replace(InstanceSettings.for_rate(rate), embedding=default_embedding(rate)))
         put(connection, "settings_chosen", True)
         revisions.advance(connection, changed_topics=["settings"])
@@ -115,20 +110,20 @@ def set_place(connection: Connection, new: Place | None, *, annotator: str) -> N
 
 
 def sure_from(connection: Connection) -> float | None:
-    """Return the probability from which on a person wants predictions to count as sure; None if nobody chose one."""
+    """Return the confidence threshold that a person chose for the project; None if nobody chose one."""
     stored = get(connection, "sure_from")
     is_number = isinstance(stored, int | float) and not isinstance(stored, bool)
     return float(stored) if is_number and 0 <= stored <= 1 else None
 
 
 def set_sure_from(connection: Connection, new: float | None, *, annotator: str) -> None:
-    """Store from which probability on a prediction counts as sure; None goes back to the model's own."""
+    """Store the confidence threshold of the project; None goes back to that of the model."""
     if new is not None and not 0 <= new <= 1:
-        raise BagtagError(f"A prediction counts as sure from a probability between 0 and 1, not from {new:g}.")
+        raise BagtagError(f"The confidence threshold must be between 0 and 1, not {new:g}.")
     rounded = None if new is None else round(float(new), SURE_DECIMALS)
     if rounded != sure_from(connection):
         revision = revisions.advance(connection, changed_topics=["settings"])
-        sentence = f"predictions count as sure from {'the threshold of the model' if new is None else f'{rounded:.0%}'}"
+        sentence = f"set the confidence threshold to {'that of the model' if new is None else f'{rounded:.0%}'}"
         notes.write_note(connection, annotator, "settings", sentence, revision=revision)
         put(connection, "sure_from", rounded)
 

@@ -50,7 +50,7 @@ def has_sentence(error: BaseException) -> bool:
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """Raise errors of the database at `path` as a `BagtagError` that says what to do."""
+    """Raise errors of the database at `path` as a `BagtagError` that states what to do."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:

@@ -24,6 +24,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress
 from miml_core.project.db import backups, damage, migrate
 from miml_core.project.db.daily_backup import DailyBackup
 from miml_core.project.db.database_file import (
@@ -73,6 +74,8 @@ class Store:
         self.predicts_in_background = False
         """Whether bags are predicted again soon after an edit; otherwise when the project is closed."""
         self.bags_to_predict: set[int] = set()
+        self.stale_bags_noted = False
+        """Whether the bags that an earlier server had not predicted when it was stopped have been noted."""
         self.pause_seconds = 0.0
         """How long to wait after each transaction; a worker does, so that other writers get their turn."""
 
@@ -95,7 +98,7 @@ class Store:
             _rename_old_logs(path)
         except OSError as error:
             raise BagtagError(
-                f"A project cannot be made in {str(folder)!r}: {error.strerror or error}. Choose another folder."
+                f"A project cannot be created in {str(folder)!r}: {error.strerror or error}. Choose another folder."
             ) from error
         engine = _engine(partial, lambda: connect(partial, create=True))
         with explain_errors(partial), _removed_on_error(partial):
@@ -136,7 +139,7 @@ class Store:
             try:
                 file.check_in_place()
             except ProjectMoved:
-                file.settle()
+                file.checkpoint()
                 raise
             with connection.begin():
                 yield connection
@@ -160,7 +163,7 @@ class Store:
                     file.check_in_place()
                 file.check_in_place()
             except ProjectMoved:
-                file.settle()
+                file.checkpoint()
                 raise
         self._daily.after_write()
         if self.pause_seconds:
@@ -179,7 +182,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BagtagError(
-                f"The folder {str(path.parent)!r} cannot be made: {error.strerror or error}. Choose another folder."
+                f"The folder {str(path.parent)!r} cannot be created: {error.strerror or error}. Choose another folder."
             ) from error
         return self.copy_to(path)
 
@@ -189,7 +192,7 @@ class Store:
         backups.prune(self.folder)
         return path
 
-    def copy_to(self, path: Path, *, gentle: bool = False, progress: backups.CopyProgress | None = None) -> Path:
+    def copy_to(self, path: Path, *, gentle: bool = False, progress: Progress | None = None) -> Path:
         """Copy the database as it is at this moment."""
         with self._explained(), self._engine.connect() as connection:
             file = _file(connection)
@@ -201,7 +204,7 @@ class Store:
         self._daily.wait()
         if not self.is_in_place() and self._engine.pool.checkedin():  # type: ignore[attr-defined]
             with suppress(BagtagError, SQLAlchemyError), self._engine.connect() as connection:
-                _file(connection).settle()
+                _file(connection).checkpoint()
         self._engine.dispose()
         if self._files is not None:  # the next connection makes a new log
             self._files = replace(self._files, wal_id=None)

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from miml_core.errors import BagtagError
 from miml_core.project.db import revisions
@@ -22,7 +22,7 @@ from miml_core.project.edits.conflicts import ResolveConflicts
 from miml_core.project.edits.edit import Edit
 from miml_core.project.edits.fields import OptionalBagId, OptionalNumber, Schema
 from miml_core.project.edits.import_labels import ImportLabels
-from miml_core.project.edits.label_many import AcceptAbove, LabelMany, has_corrections
+from miml_core.project.edits.label_many import AcceptAbove, LabelMany
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.merge_copy import MergeCopy
 from miml_core.project.edits.row_changes import RowChanges, keys_of
@@ -64,7 +64,6 @@ EDITS: dict[str, type[Edit]] = {
 
 _STORED_RESULT = select(edits.c.result).where(edits.c.nonce == bindparam("screen"), edits.c.number == bindparam("edit"))
 _INSERT_EDIT = insert(edits)
-_ENTRY = select(history_table.c.act, history_table.c.changes).where(history_table.c.id == bindparam("entry"))
 
 _MOST_LATER = 500
 """Number of later edits that are searched for those the person had not seen."""
@@ -95,7 +94,7 @@ def perform(store: Store, edit: Edit, annotator: str, seen: int | None = None) -
     edit.check()
     with store.write() as connection:
         result = _perform(connection, edit, annotator, seen, None)
-    return _stored(store, edit, result)
+    return _stored(store, result)
 
 
 def perform_once(
@@ -111,42 +110,19 @@ def perform_once(
         result = _perform(connection, edit, annotator, seen, nonce)
         row = {"nonce": nonce, "number": number, "result": json.dumps(asdict(result)), "at": time.time()}
         connection.execute(_INSERT_EDIT, row)
-    return _stored(store, edit, result)
+    return _stored(store, result)
 
 
 def undo_entry(store: Store, history_id: int, annotator: str) -> EditResult:
     """Undo one chosen edit of anybody."""
     with store.write() as connection:
         result = history.undo_entry(connection, history_id, annotator)
-    return _stored(store, Undo(), result)
+    return _stored(store, result)
 
 
-def last_number(connection: Connection, nonce: str) -> int:
-    """Return the highest number stored for a screen; -1 when there is none."""
-    highest = connection.execute(select(func.max(edits.c.number)).where(edits.c.nonce == nonce)).scalar()
-    return -1 if highest is None else int(highest)
-
-
-def _stored(store: Store, edit: Edit, result: EditResult) -> EditResult:
-    bag_ids = result.bags
-    if isinstance(edit, LabelMany) and edit.correct:  # what was only accepted changes nothing for the other segments
-        with store.read() as connection:
-            bag_ids = edit.corrected_bags(connection)
-    publish(EditStored(store, bag_ids, _changes_predictions(store, edit, result)))
+def _stored(store: Store, result: EditResult) -> EditResult:
+    publish(EditStored(store, result.bags, result.bags_to_predict))
     return result
-
-
-def _changes_predictions(store: Store, edit: Edit, result: EditResult) -> bool:
-    """Return whether predictions depend on an edit; undo and redo are like the edit they mean."""
-    if isinstance(edit, LabelMany):
-        return bool(edit.correct)
-    if not isinstance(edit, Undo | Redo) or result.history_id is None:
-        return edit.changes_predictions
-    with store.read() as connection:
-        entry = connection.execute(_ENTRY, {"entry": result.history_id}).one()
-    if entry.act == LabelMany.name:
-        return has_corrections(entry.changes)
-    return EDITS[entry.act].changes_predictions if entry.act in EDITS else True
 
 
 def _perform(connection: Connection, edit: Edit, annotator: str, seen: int | None, nonce: str | None) -> EditResult:
@@ -183,7 +159,7 @@ def _undo_own(connection: Connection, number: int, annotator: str, nonce: str | 
     stored = connection.execute(_STORED_RESULT, {"screen": nonce, "edit": number}).scalar()
     entry = None if stored is None else json.loads(stored)["history_id"]
     if entry is None:
-        raise CannotUndo("This edit changed nothing, so that there is nothing to undo.")
+        raise CannotUndo("This edit changed nothing, so there is nothing to undo.")
     return history.undo_entry(connection, entry, annotator, nonce)
 
 
@@ -207,5 +183,5 @@ def _created_by(connection: Connection, nonce: str, reference: str) -> int:
     stored = connection.execute(_STORED_RESULT, {"screen": nonce, "edit": int(number)}).scalar()
     created: list[int] = [] if stored is None else json.loads(stored)["created"]
     if int(place or 0) >= len(created):
-        raise BagtagError("This edit refers to something that was never created; reload the page.")
+        raise BagtagError("This edit refers to something that was never created; open the bag again and repeat it.")
     return created[int(place or 0)]

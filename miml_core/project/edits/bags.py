@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection, Row, delete, func, select
 
-from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.schema import (
     bag_predictions,
@@ -46,13 +45,13 @@ class SetNote(Edit):
 class RemoveBags(Edit):
     """Remove bags from the project, with their tags and labels and the rows of media that no other bag uses.
 
-    Everything is deleted row by row, so that undo restores it. Of the predictions only those of the current run are
-    kept for that. The files themselves are never touched.
+    Everything is deleted row by row, so that undo restores it, with the predictions of all runs: imported ones cannot
+    be computed again. Another run may be current by then, so restored bags are predicted again. The files themselves
+    are never touched.
     """
 
     name: ClassVar[str] = "remove_bags"
     from_screen: ClassVar[bool] = False
-    changes_predictions: ClassVar[bool] = False
     bags: BagIds
     confirm: Flag = False
 
@@ -68,6 +67,10 @@ class RemoveBags(Edit):
         removed = chosen[0].name if len(chosen) == 1 else f"{len(chosen)} bags"
         return Outcome(f"removed {removed} from the project", None)
 
+    @classmethod
+    def bags_to_predict(cls, changes: RowChanges) -> list[int]:
+        return [key[0] for table, key, _, after in changes.rows if table == bags.name and after is not None]
+
 
 def _remove_one(changes: RowChanges, bag: Row[Any]) -> None:
     connection = changes.connection
@@ -80,9 +83,9 @@ def _remove_one(changes: RowChanges, bag: Row[Any]) -> None:
     for class_id in connection.execute(select(tags.c.class_id).where(tags.c.bag_id == bag.id)).scalars().all():
         changes.delete(tags, bag.id, class_id)
     changes.delete(features, bag.id)
-    current_run = settings.get(connection, "current_run")
-    if current_run is not None:
-        changes.delete(bag_predictions, current_run, bag.id)
+    predicted = select(bag_predictions.c.run_id).where(bag_predictions.c.bag_id == bag.id)
+    for run_id in connection.execute(predicted).scalars().all():
+        changes.delete(bag_predictions, run_id, bag.id)
     changes.delete(bags, bag.id)
     if connection.execute(select(bags.c.id).where(bags.c.media_id == bag.media_id)).first() is None:
         changes.delete(media, bag.media_id)

@@ -35,7 +35,7 @@ class ResolveConflicts(Edit):
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         found = open_conflicts(changes.connection, ids=self.conflicts)
         if not found:
-            raise Gone("These conflicts are decided already; reload the page.")
+            raise Gone("These conflicts have already been decided; list the open ones again.")
         for row in found:
             if self.take_theirs and row.segment_id is not None:
                 (segment,) = segment_rows(changes.connection, [row.segment_id])

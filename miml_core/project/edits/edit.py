@@ -37,13 +37,18 @@ class Edit:
     from_screen: ClassVar[bool] = True
     """Whether the editor in the browser may send it."""
     changes_predictions: ClassVar[bool] = True
-    """Whether predictions of the bags it changes depend on it."""
+    """Whether predictions of the bags it changes depend on it; `bags_to_predict` may be more precise."""
     creates: ClassVar[str] = "segments"
     """The table whose new rows `EditResult.created` lists."""
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         """Change the rows, and return what was done."""
         raise NotImplementedError
+
+    @classmethod
+    def bags_to_predict(cls, changes: RowChanges) -> list[int]:
+        """Return the bags whose predictions depend on the changes of such an edit, or of undoing or redoing it."""
+        return changes.bags() if cls.changes_predictions else []
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
@@ -93,6 +98,11 @@ class Edit:
             elif kind.refers and isinstance(value, str):
                 found[name] = find(value)
         return replace(self, **found) if found else self
+
+
+def find_edit(name: str) -> type[Edit]:
+    """Return the edit of a name; `Edit` itself for one of another version of Bagtag."""
+    return next((kind for kind in Edit.__subclasses__() if kind.name == name), Edit)
 
 
 _known_types: dict[type[Edit], dict[str, FieldType]] = {}

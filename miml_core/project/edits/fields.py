@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from miml_core.bags import BACKGROUND
+from miml_core.project.db.rows import LARGEST_ID
 
-LARGEST_ID = 2**53
-"""The whole numbers that a browser holds exactly."""
 LONGEST_TEXT = 1000
 LONGEST_NOTE = 10_000_000
 _MOST_ITEMS = 5000
@@ -76,7 +75,7 @@ def _is_line(value: Any) -> bool:
 
 
 def _is_tag_pair(value: Any) -> bool:
-    return _is_list(value, lambda part: isinstance(part, int)) and len(value) == 2 and value[1] in (-1, 0, 1)
+    return isinstance(value, list | tuple) and len(value) == 2 and is_number(value[0]) and value[1] in (-1, 0, 1)
 
 
 def _is_label_pair(value: Any) -> bool:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from miml_core.media.image import open_image
+from miml_core.media.sound_blocks import SoundWindow
 from miml_core.project.db import settings
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import grids
@@ -44,9 +46,5 @@ def grid_from_file(connection: Connection, bag: Row[Any]) -> Grid:
     path = media_files.path_of_bag(connection, folder_of(connection), bag.id)
     used = settings.instance_settings(connection)
     if settings.kind(connection) == "picture":
-        from miml_core.media.image import open_image
-
         return open_image(path, max_side=used.picture_segments.working_side).grid
-    from miml_core.media.sound_blocks import SoundWindow
-
     return SoundWindow.of(path, bag.start, bag.end, used.spectrogram, used.channel).grid

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from sqlalchemy import Connection, text, update
 
 from miml_core.bags import BACKGROUND
+from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.schema import BY_EYE, bags, segments, verdicts
@@ -57,7 +58,7 @@ class ImportLabels(Edit):
         class_ids = class_ids_for(changes, used)
         tagged = self.plan.pieces
         if self.plan.options.way != "tags":
-            retire(changes, self.shapes.replaced)
+            delete_unlabelled(changes, self.shapes.replaced)
             ids = add_segments(changes, [_columns(each) for each in self.shapes.new])
             tagged = [piece for piece in tagged if not piece.has_place]
             if self.plan.options.way == "segments":
@@ -111,7 +112,7 @@ def _columns(new: NewSegment) -> tuple[int, Grid, bytes, dict[str, Any]]:
     return new.piece.bag_id, new.grid, new.region, {**new.edges, **tags}
 
 
-def retire(changes: RowChanges, segment_ids: Iterable[int]) -> None:
+def delete_unlabelled(changes: RowChanges, segment_ids: Iterable[int]) -> None:
     """Remove segments that nobody has labelled meanwhile; undo restores them."""
     free = changes.connection.execute(_STILL_FREE, {"segments": json.dumps(list(segment_ids))}).scalars().all()
     for segment_id in free:
@@ -173,10 +174,9 @@ def _remember(connection: Connection, plan: LabelPlan) -> None:
 
 def _sentence(plan: LabelPlan, shapes: SegmentPlan) -> str:
     n_files = sum(use.path is not None for use in plan.files)
-    files = f"{n_files} file{'' if n_files == 1 else 's'}"
+    files = counted(n_files, "file")
     if plan.options.way == "tags":
         n_bags = len({piece.bag_id for piece in plan.pieces})
-        return f"imported the tags of {n_bags} bag{'' if n_bags == 1 else 's'} of {files}"
-    n = len(shapes.new)
+        return f"imported the tags of {counted(n_bags, 'bag')} of {files}"
     what = "suggestion" if plan.options.way == "suggestions" else "segment"
-    return f"imported {n} {what}{'' if n == 1 else 's'} of {files}"
+    return f"imported {counted(len(shapes.new), what)} of {files}"

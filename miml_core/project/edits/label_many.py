@@ -18,20 +18,19 @@ from miml_core.project.edits.edit import Edit, Outcome
 from miml_core.project.edits.fields import LabelPairs, OptionalLabel, Probability
 from miml_core.project.edits.labels import set_label
 from miml_core.project.edits.row_changes import RowChanges
-from miml_core.project.edits.stored_changes import load_changes
 from miml_core.project.queries import predictions
-from miml_core.project.queries.above import segments_above
 from miml_core.project.queries.labels import check_label, label_name
+from miml_core.project.queries.predictions_above import segments_above
 
-_BAGS = text("SELECT DISTINCT bag_id FROM segments WHERE id IN (SELECT value FROM json_each(:ids))")
+_BAGS = text("SELECT DISTINCT bag_id FROM segments WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY bag_id")
 
 
 @dataclass(frozen=True)
 class LabelMany(Edit):
     """Accept the labels of some segments as they were shown, and label others, in one edit.
 
-    The label that the person saw is stored, even if the model predicts another one by now. A segment that does not
-    exist any more is left out: one that somebody deleted must not cost the person the whole screen.
+    The label that the person saw is stored, even if the model predicts another one by now. A segment that no longer
+    exists is left out: one that somebody deleted must not cost the person the whole screen.
     """
 
     name: ClassVar[str] = "label_many"
@@ -44,7 +43,7 @@ class LabelMany(Edit):
         connection = changes.connection
         labels = dict([*self.accept, *self.correct])
         if not labels:
-            raise BagtagError("There is no segment to accept or to label.")
+            raise BagtagError("No segment was given; select at least one segment to accept or to label.")
         for label in set(labels.values()):
             check_label(connection, label)
         corrected = dict(self.correct)
@@ -54,14 +53,15 @@ class LabelMany(Edit):
             accepted = row.id not in corrected
             set_label(changes, row, labels[row.id], annotator, accepted=accepted, guess=predicted.get(row.id))
         if not found:
-            raise BagtagError("None of these segments exists any more; open the wall again.")
+            raise BagtagError("None of these segments exists now; open the wall again.")
         n_corrected = sum(row.id in corrected for row in found)
         return Outcome(_sentence(connection, len(found) - n_corrected, n_corrected, labels), None)
 
-    def corrected_bags(self, connection: Connection) -> list[int]:
+    @classmethod
+    def bags_to_predict(cls, changes: RowChanges) -> list[int]:
         """Return the bags of the segments that were labelled otherwise than shown."""
-        ids = json.dumps([segment for segment, _ in self.correct])
-        return list(connection.execute(_BAGS, {"ids": ids}).scalars())
+        ids = [key[0] for table, key, *rows in changes.rows if table == verdicts.name and _is_correction(*rows)]
+        return list(changes.connection.execute(_BAGS, {"ids": json.dumps(ids)}).scalars())
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,9 @@ class AcceptAbove(Edit):
         return Outcome(f"accepted {many}{of} by threshold: probability {self.threshold:.3g} or more", None)
 
 
-def has_corrections(stored: str) -> bool:
-    """Return whether the stored changes of a screen have a label that is not an accepted prediction."""
-    rows = (row for _, _, before, after in load_changes(stored) for row in (before, after) if row is not None)
-    return any(row.get("accepted") is False for row in rows)
+def _is_correction(*rows: dict[str, Any] | None) -> bool:
+    """Return whether a label, before or after a change, is not an accepted prediction."""
+    return any(row is not None and row.get("accepted") is False for row in rows)
 
 
 def _living(connection: Connection, segment_ids: list[int]) -> list[Row[Any]]:

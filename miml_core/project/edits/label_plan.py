@@ -1,6 +1,6 @@
 """What an import of labels will do: which file is which recording, which label which class, which box which bag.
 
-A plan is made outside of any transaction and changes nothing. It is shown before the import, and the edit
+A plan is made outside any transaction and changes nothing. It is shown before the import, and the edit
 (`import_labels.py`) does exactly what it lists.
 """
 
@@ -28,7 +28,7 @@ Overlaps = Literal["keep", "replace", "skip"]
 Rest = Literal["unknown", "absent"]
 MAPPING = "label_mapping"
 """Where the project remembers which label became which class."""
-_OUTSIDE = "The time is outside of the recording"
+_OUTSIDE = "The time is outside the recording"
 _NO_BAG = "No bag of the recording contains this time"
 _SAME_SECONDS = 1e-9
 
@@ -100,7 +100,7 @@ class LabelPlan:
     labels: list[LabelUse]
     pieces: list[Piece]
     left_out: list[LineProblem]
-    """Labels that cannot be imported: outside of the recording, in no bag, of a file that is not there."""
+    """Labels that cannot be imported: outside the recording, in no bag, of a file that is not there."""
     n_across: int
     """Labels that go to several bags."""
     n_cut: int

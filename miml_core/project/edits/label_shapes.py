@@ -22,6 +22,7 @@ from miml_core.project.edits.label_plan import LabelPlan, Overlaps, Piece
 from miml_core.project.edits.shapes import region_of
 from miml_core.project.queries.segments import box
 from miml_core.project.queries.segments import grid as stored_grid
+from miml_core.segments.regions import rectangle_bytes
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid
@@ -105,7 +106,7 @@ def _new_segment(piece: Piece, on: Grid) -> NewSegment:
         high = row.high_hz if row.high_hz is not None else max(on.top, on.bottom)
     lowest, highest = min(on.top, on.bottom), max(on.top, on.bottom)
     if high < lowest or low > highest or right < on.left or left > on.right:
-        outside = "frequencies are outside of the analysed band" if piece.span else "box is outside of the picture"
+        outside = "frequencies are outside the analysed band" if piece.span else "box is outside the picture"
         raise BagtagError(f"The {outside}.")
     edges = {"left": float(left), "right": float(right), "low": float(low), "high": float(high)}
     return NewSegment(piece, on, _rectangle(left, right, low, high, on), edges)
@@ -113,8 +114,6 @@ def _new_segment(piece: Piece, on: Grid) -> NewSegment:
 
 def _rectangle(left: float, right: float, low: float, high: float, on: Grid) -> bytes:
     """Return the region of the pixels whose centres are in a box, at least one row and one column."""
-    from miml_core.segments.regions import rectangle_bytes
-
     columns = on.column_at((left, right)).tolist()
     rows = sorted(on.row_at((low, high)).tolist())
     first, last = _pixels(columns[0], columns[1], on.width)

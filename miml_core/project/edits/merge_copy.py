@@ -12,12 +12,13 @@ from sqlalchemy import Connection, select, text
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.db.schema import BY_EYE, bags, conflicts, merges, segments, verdicts
 from miml_core.project.db.schema import tags as tags_table
 from miml_core.project.edits.classes import class_ids_for
 from miml_core.project.edits.edit import Edit, Outcome
 from miml_core.project.edits.fields import FieldType
-from miml_core.project.edits.import_labels import add_segments, retire
+from miml_core.project.edits.import_labels import add_segments, delete_unlabelled
 from miml_core.project.edits.merge_records import ClassRef, MergePlan, NewConflict
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.queries.last_edits import MERGE
@@ -91,7 +92,7 @@ class MergeCopy(Edit):
         contradicted = changes.connection.execute(_CONTRADICTED, {"bags": json.dumps(sorted(tagged))}).scalars().all()
         for segment_id in contradicted:
             changes.delete(verdicts, segment_id)
-        retire(changes, plan.replaced)
+        delete_unlabelled(changes, plan.replaced)
         _delete(changes, plan.deleted)
         new = add_segments(changes, [(each.bag_id, each.grid, each.region, each.columns) for each in plan.segments])
         found = list(plan.conflicts)
@@ -133,8 +134,7 @@ def _check_still_there(connection: Connection, plan: MergePlan) -> None:
     }
     if connection.execute(_GONE, wanted).scalar():
         raise BagtagError(
-            "Bags or classes were removed after the projects were compared, so that nothing was merged; compare them "
-            "again."
+            "Bags or classes were removed after the projects were compared, so nothing was merged; compare them again."
         )
 
 
@@ -233,7 +233,7 @@ def _sentence(plan: MergePlan) -> str:
     counts = plan.counts()
     n_conflicts = counts["tag_conflicts"] + counts["label_conflicts"]
     parts = [(counts["new_tags"], "tag"), (counts["new_labels"], "label"), (counts["new_segments"], "segment")]
-    taken = ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in parts)
+    taken = ", ".join(counted(n, noun) for n, noun in parts)
     n = counts["deleted_segments"]
-    taken += f", {n} segment{'' if n == 1 else 's'} deleted" if n else ""
-    return f"merged {plan.source}{who}: {taken}; {n_conflicts} conflict{'' if n_conflicts == 1 else 's'}"
+    taken += f", {counted(n, 'segment')} deleted" if n else ""
+    return f"merged {plan.source}{who}: {taken}; {counted(n_conflicts, 'conflict')}"

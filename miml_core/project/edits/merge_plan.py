@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, select, text
@@ -21,8 +22,10 @@ from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.evaluation.agreement import cohen_kappa, kappa_of_classes
 from miml_core.project.db import settings
+from miml_core.project.db.database_file import DATABASE
 from miml_core.project.db.rows import LIVE_CLASS
 from miml_core.project.db.schema import BY_EYE, bags, classes, media, segments, verdicts
+from miml_core.project.db.store import Store
 from miml_core.project.edits.label_plan import storable
 from miml_core.project.edits.label_shapes import DETECTED
 from miml_core.project.edits.merge_records import (
@@ -45,6 +48,7 @@ from miml_core.project.edits.merge_rows import (
     tags_by_bag,
 )
 from miml_core.project.edits.merge_segments import covered_by, fits_grid, match_segments
+from miml_core.project.packing.opening import open_copy
 from miml_core.project.queries.classes import ids_by_name
 from miml_core.project.queries.last_edits import LastEdits, Signature, merged_bags, signatures
 
@@ -52,6 +56,22 @@ if TYPE_CHECKING:
     from miml_core.media.grid import Grid
 
 _IN_BAGS = text("bag_id IN (SELECT value FROM json_each(:bags))")
+
+
+def preview_merge(store: Store, other: Path) -> MergePlan:
+    """Return what merging a project folder or a packed file would do; changes neither project.
+
+    Raises
+    ------
+    BagtagError
+        It is not a project, is damaged, or is the project itself.
+    """
+    if not other.exists():
+        raise BagtagError(f"There is no {str(other)!r}; give the folder of a project, or a packed project.")
+    if other.is_dir() and (other / DATABASE).exists() and (other / DATABASE).samefile(store.path):
+        raise BagtagError(f"{str(other)!r} is the project itself; give the copy of another annotator.")
+    with open_copy(other) as copy, copy.read() as theirs, store.read() as ours:
+        return make_merge_plan(ours, theirs)
 
 
 def make_merge_plan(ours: Connection, theirs: Connection) -> MergePlan:
@@ -65,7 +85,7 @@ def make_merge_plan(ours: Connection, theirs: Connection) -> MergePlan:
     if settings.kind(ours) != settings.kind(theirs):
         raise BagtagError(
             f"The other project holds {settings.kind(theirs)}s, and this one {settings.kind(ours)}s: they cannot be "
-            "merged."
+            "merged. Choose a copy of this project."
         )
     return _Planner(ours, theirs).plan
 

@@ -13,6 +13,7 @@ from sqlalchemy import Row
 
 from miml_core.project.edits.label_shapes import box_areas, shared_areas
 from miml_core.project.queries.segments import move_to_grid, region
+from miml_core.segments.regions import overlap
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid
@@ -109,8 +110,6 @@ def _shared_by_parts(
 
 
 def _iou(one: Row[Any], two: Row[Any], own: Grid, wanted: Grid) -> float:
-    from miml_core.segments.regions import overlap
-
     first, second = move_to_grid(one, own, wanted), region(two)
     shared = overlap(first, second)
     return shared / max(1, first.area + second.area - shared)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Select, Table, and_, bindparam, delete, func,
 from sqlalchemy.exc import IntegrityError
 
 from miml_core.project.db import revisions
-from miml_core.project.db.schema import metadata, segments
+from miml_core.project.db.schema import bag_predictions, metadata, runs, segments
 from miml_core.project.edits.stored_changes import MANY, Change, Key, Row, dump_changes, group_changes, load_changes
 from miml_core.project.errors import CannotUndo
 from miml_core.project.events import BagsChanged, publish
@@ -26,6 +26,12 @@ from miml_core.project.events import BagsChanged, publish
 CURRENT_RUN = "current_run"
 _NOT_COMPARED = {"revision", "tags_at", "exact", "n_tags", "n_segments", "n_reviewed", "doubt"}
 """Columns that are computed from other rows, and therefore never stop an undo."""
+_KEEP_BLOCK = """
+    UPDATE bag_predictions SET revision = :mark
+    WHERE run_id = (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'current_run') AND bag_id = :id
+      AND revision >= (SELECT revision FROM bags WHERE id = :id)
+    """
+"""Run before the bag itself gets its new revision."""
 _KEYS = ("first", "second")
 """Names of the parts of a primary key, as parameters."""
 
@@ -117,8 +123,11 @@ class RowChanges:
             of_segments |= set(self.connection.execute(select(segments.c.bag_id).where(chosen)).scalars())
         return sorted(bag for bag in found | of_segments if bag is not None)
 
-    def finish(self) -> int:
-        """Publish what changed, take the next revision and mark the changed rows with it; return the revision."""
+    def finish(self, to_predict: Collection[int]) -> int:
+        """Publish what changed, take the next revision and mark the changed rows with it; return the revision.
+
+        Bags other than those `to_predict` keep their predictions: blocks that were up to date stay so.
+        """
         tables = frozenset(table for table, *_ in self.rows)
         bags = self.bags()
         reshaped = [
@@ -132,7 +141,9 @@ class RowChanges:
         topics = [topic for topic in ("classes", "media", "runs") if topic in tables]
         if any(table == "bags" and (before is None or after is None) for table, _, before, after in self.rows):
             topics.append("media")
-        revision = revisions.advance(self.connection, changed_topics=topics, changed_bags=bags)
+        revision = revisions.advance(self.connection, changed_topics=topics)
+        self._mark(_KEEP_BLOCK, revision, sorted(set(bags) - set(to_predict)))
+        self._mark("UPDATE bags SET revision = :mark WHERE id = :id", revision, bags)
         self._mark("UPDATE segments SET revision = :mark WHERE id = :id", revision, self.segments())
         self._mark("UPDATE bags SET tags_at = :mark WHERE id = :id", time.time(), self._retagged())
         return revision
@@ -161,6 +172,8 @@ def keys_of(stored: str) -> set[str]:
 def reapply(connection: Connection, stored: str, *, backwards: bool) -> RowChanges:
     """Write the values before (or after) a stored edit, if the rows still have the others.
 
+    Predictions of runs that were removed since are left out.
+
     Raises
     ------
     CannotUndo
@@ -169,6 +182,9 @@ def reapply(connection: Connection, stored: str, *, backwards: bool) -> RowChang
     rows = load_changes(stored)
     if backwards:
         rows = [(t, k, a, b) for t, k, b, a in reversed(rows)]
+    if any(table == bag_predictions.name for table, *_ in rows):
+        existing = set(connection.execute(select(runs.c.id)).scalars())
+        rows = [row for row in rows if row[0] != bag_predictions.name or row[1][0] in existing]
     changes = RowChanges(connection)
     for (name, kind, _), some in group_changes(rows):
         table = metadata.tables[name]
@@ -183,7 +199,7 @@ def reapply(connection: Connection, stored: str, *, backwards: bool) -> RowChang
 def _reapply_one(changes: RowChanges, table: Table, change: Change) -> None:
     name, key, expected, wanted = change
     found = _read(changes.connection, table, key)
-    if not _has_values(found, expected):
+    if table is not bag_predictions and not _has_values(found, expected):  # a bag may have been predicted again
         raise CannotUndo(f"{name}:{key}")
     try:
         if wanted is None:

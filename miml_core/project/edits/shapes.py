@@ -25,6 +25,7 @@ from miml_core.project.edits.labels import set_label
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.queries import segments
 from miml_core.project.queries.labels import check_label, label_name, labels_of
+from miml_core.segments import regions
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid
@@ -76,8 +77,6 @@ class MergeSegments(Edit):
     segments: SegmentIds
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
-        from miml_core.segments import regions
-
         chosen = segment_rows(changes.connection, self.segments)
         if len(chosen) < 2 or len({row.bag_id for row in chosen}) > 1:
             raise BagtagError("Choose at least two segments of the same bag to merge.")
@@ -89,7 +88,7 @@ class MergeSegments(Edit):
         if len(set(labelled.values())) == 1:
             _copy_label(changes, next(row for row in chosen if row.id in labelled), made)
         for row in chosen:
-            _retire(changes, row)
+            _delete_segment(changes, row)
         numbers = ", ".join(str(row.number) for row in chosen)
         return Outcome(f"segments {numbers}: merged into segment {made.number}", made.bag_id)
 
@@ -103,8 +102,6 @@ class SplitSegment(Edit):
     line: Line
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
-        from miml_core.segments import regions
-
         row = segment_rows(changes.connection, [self.segment])[0]
         grid = segments.grid(changes.connection, row.grid_id)
         parts = regions.split(segments.region(row), _on_grid(self.line, grid))
@@ -114,7 +111,7 @@ class SplitSegment(Edit):
         made = [_make(changes, row.bag_id, row.grid_id, grid, part, "edited", others) for part in parts]
         for part in made:
             _copy_label(changes, row, part)
-        _retire(changes, row)
+        _delete_segment(changes, row)
         numbers = " and ".join(str(part.number) for part in made)
         return Outcome(f"segment {row.number}: split into {numbers}", row.bag_id)
 
@@ -129,7 +126,7 @@ class DeleteSegments(Edit):
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         chosen = segment_rows(changes.connection, self.segments)
         for row in chosen:
-            _retire(changes, row)
+            _delete_segment(changes, row)
         bag_ids = {row.bag_id for row in chosen}
         bag = bag_ids.pop() if len(bag_ids) == 1 else None
         if len(chosen) == 1:
@@ -158,7 +155,7 @@ def _make(
     return segment_rows(changes.connection, [made])[0]
 
 
-def _retire(changes: RowChanges, row: Row[Any]) -> None:
+def _delete_segment(changes: RowChanges, row: Row[Any]) -> None:
     changes.delete(verdicts, row.id)
     changes.update(table, row.id, alive=False)
 
@@ -172,8 +169,6 @@ def _copy_label(changes: RowChanges, old: Row[Any], new: Row[Any]) -> None:
 
 def region_of(rings: Sequence[Any], grid: Grid) -> Region:
     """Return the mask of an outline in real units."""
-    from miml_core.segments import regions
-
     laid = [_on_grid(ring, grid) for ring in rings]
     return regions.from_polygon(laid, grid.height, grid.width)
 

@@ -19,10 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Row, text
 
 from miml_core.errors import BagtagError
+from miml_core.media.image import open_image
+from miml_core.media.sound_blocks import SoundWindow
+from miml_core.media.tiles import SpectrogramTiles
 from miml_core.project.db import cache, settings
 from miml_core.project.db.store import Store
 from miml_core.project.media import files as media_files
 from miml_core.project.queries import segments
+from miml_core.segments import cutouts as drawing
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
@@ -105,8 +109,6 @@ def _kept(folder: Path, name: str) -> bytes | None:
 
 
 def _make(store: Store, row: Row[Any], grid: Grid, used: InstanceSettings, kind: str, name: str, large: bool) -> bytes:
-    from miml_core.segments import cutouts as drawing
-
     region = segments.region(row)
     with store.read() as connection:
         path = media_files.path_of_bag(connection, store.folder, row.bag_id)
@@ -125,8 +127,6 @@ def _make(store: Store, row: Row[Any], grid: Grid, used: InstanceSettings, kind:
 
 def _tiles(path: Path, row: Row[Any], used: InstanceSettings) -> SpectrogramTiles:
     """Return the spectrogram of a bag, of which only what is asked for is read; its header is read once."""
-    from miml_core.media.sound_blocks import SoundWindow
-    from miml_core.media.tiles import SpectrogramTiles
 
     look = replace(used.spectrogram, normalisation="none", flat=False)  # noise of the whole bag would read all of it
     key = (str(path), row.fingerprint, str((row.start, row.end, used.channel)), json.dumps(look.to_dict(), default=str))
@@ -138,8 +138,6 @@ def _tiles(path: Path, row: Row[Any], used: InstanceSettings) -> SpectrogramTile
 
 
 def _picture(path: Path, row: Row[Any], side: int) -> Picture:
-    from miml_core.media.image import open_image
-
     key = (str(path), row.fingerprint, str(side))
     return _once(_pictures, key, lambda: open_image(path, max_side=side), _KEPT_PICTURES)
 

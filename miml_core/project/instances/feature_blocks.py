@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select, text, update
 
+from miml_core.instances import describe_picture_regions, describe_regions
 from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.schema import bags as bags_table
@@ -123,8 +124,6 @@ def read_bag(project: Store, bag_id: int) -> BagToDescribe:
 
 def describe(bag: BagToDescribe) -> DescribedBag:
     """Compute the features of a bag's segments; nothing is stored."""
-    from miml_core.instances import describe_picture_regions, describe_regions
-
     rows = {}
     for grid in {each[2] for each in bag.segments}:
         same = [each for each in bag.segments if each[2] == grid]

@@ -26,11 +26,12 @@ from miml_core.project.db.schema import segments as table
 from miml_core.project.db.store import Store
 from miml_core.project.edits.grids import store_grid
 from miml_core.project.errors import Gone
+from miml_core.project.instances.detection import detect_instances
 from miml_core.project.instances.feature_blocks import store as store_features
-from miml_core.project.instances.finding import detect_instances
 from miml_core.project.queries import features, segments
 from miml_core.project.queries.labels import label_name, labels_of
 from miml_core.project.review_records import ResegmentPreview
+from miml_core.segments.regions import to_labels
 
 if TYPE_CHECKING:
     from miml_core.instances import Instances, InstanceSettings
@@ -143,8 +144,6 @@ def scope_bags(connection: Connection, bag_ids: Sequence[int] | None, *, scope: 
 
 def make_plan(connection: Connection, bag_id: int, instances: Instances) -> Plan:
     """Match the old segments of a bag with the new ones."""
-    from miml_core.segments.regions import to_labels
-
     everything = connection.execute(select(table).where(table.c.bag_id == bag_id).order_by(table.c.id)).all()
     labels = to_labels(instances.regions, instances.grid.height, instances.grid.width)
     areas = np.array([shape.area for shape in instances.regions], dtype=float)

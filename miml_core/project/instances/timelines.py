@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from miml_core.features.birdnet.embedding import NAME, birdnet_timeline, frame_times, window_embeddings
+from miml_core.features.birdnet.network import N_EMBEDDING
+from miml_core.features.birdnet.windows import check_rate
+from miml_core.media.sound_blocks import SoundWindow
 from miml_core.project.db import cache, settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.store import Store
@@ -26,8 +30,6 @@ from miml_core.project.media.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
-
-Timeline = tuple[NDArray[np.float64], NDArray[np.float32]]
 
 _FOLDER = "timelines"
 _LAYOUT = 1
@@ -103,56 +105,21 @@ def caches_of(project: Path, file: media_files.BagFile, used: InstanceSettings) 
     return None if used.embedding is None else TimelineCaches(project, file, used.channel, used.embedding)
 
 
-def timeline_of_bag(store: Store, bag_id: int) -> Timeline:
-    """Return what BirdNET hears in a bag of sound, whether or not the project's settings use BirdNET.
+def window_embeddings_of_bag(store: Store, bag_id: int) -> NDArray[np.float32]:
+    """Return the (w, 1024) embeddings of windows of 3 s, at most 0.75 s apart, that cover a bag of sound.
 
-    It is taken from the cache, or computed and kept there. For a bag of hours use `timeline_blocks`, which needs less
-    memory.
-
-    Returns
-    -------
-    times : (t,) float64
-        The middle of each frame in seconds from the start of the bag, in ascending order.
-    frames : (t, 1024) float32
-        `score_embeddings(frames)` are the logits of BirdNET's species.
+    They come from the cache, or are computed and kept there, whether or not the project's settings use BirdNET.
 
     Raises
     ------
     BagtagError
         BirdNET is not installed, cannot describe sound of this sample rate, or the file cannot be read.
     """
-    times, frames = zip(*timeline_blocks(store, bag_id))
-    return np.concatenate(times), np.concatenate(frames)
+    return np.concatenate([window_embeddings(seconds, frames) for seconds, frames in _blocks(store, bag_id)])
 
 
-def window_embeddings_of_bag(store: Store, bag_id: int) -> NDArray[np.float32]:
-    """Return the (w, 1024) embeddings of windows of 3 s, at most 0.75 s apart, that cover a bag; from the cache too."""
-    from miml_core.features.birdnet.embedding import window_embeddings
-
-    return np.concatenate([window_embeddings(block.seconds, block.frames) for block in _blocks(store, bag_id)])
-
-
-def timeline_blocks(store: Store, bag_id: int) -> Iterator[Timeline]:
-    """Yield the timeline of a bag as `timeline_of_bag` returns it, a minute at a time if it is long."""
-    for block in _blocks(store, bag_id):
-        yield block.start + block.times, block.frames
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """The timeline of a part of a bag, which begins at `start` and has `seconds`."""
-
-    start: float
-    seconds: float
-    times: NDArray[np.float64]
-    frames: NDArray[np.float32]
-
-
-def _blocks(store: Store, bag_id: int) -> Iterator[_Block]:
-    from miml_core.features.birdnet.embedding import NAME, birdnet_timeline, frame_times
-    from miml_core.features.birdnet.network import N_EMBEDDING
-    from miml_core.features.birdnet.windows import check_rate
-    from miml_core.media.sound_blocks import SoundWindow
+def _blocks(store: Store, bag_id: int) -> Iterator[tuple[float, NDArray[np.float32]]]:
+    """Yield the seconds and the (t, 1024) frames of a bag, a minute at a time if it is long."""
 
     with store.read() as connection:
         used = settings.instance_settings(connection)
@@ -163,18 +130,16 @@ def _blocks(store: Store, bag_id: int) -> Iterator[_Block]:
     caches = TimelineCaches(store.folder, file, used.channel, NAME)
     for number in range(sound.n_blocks):
         first, count = sound.block_samples(number)
-        since_start = (first - sound.first) / sound.rate
-        times = frame_times(count / sound.rate)
-        kept = caches(first, count).read((len(times), N_EMBEDDING))
+        kept = caches(first, count).read((len(frame_times(count / sound.rate)), N_EMBEDDING))
         if kept is not None:
-            yield _Block(since_start, count / sound.rate, times, kept.astype(np.float32))
+            yield count / sound.rate, kept.astype(np.float32)
             continue
         samples = sound.read_block(number)
         if number and not len(samples):
             return  # the file is shorter than its header states
-        times, frames = birdnet_timeline(samples, sound.rate)
+        _, frames = birdnet_timeline(samples, sound.rate)
         caches(first, len(samples)).write(frames.astype(np.float16))
-        yield _Block(since_start, len(samples) / sound.rate, times, frames)
+        yield len(samples) / sound.rate, frames
 
 
 def _digest(numbers: bytes) -> bytes:

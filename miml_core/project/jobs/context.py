@@ -23,8 +23,8 @@ from miml_core.project.db.schema import jobs as table
 from miml_core.project.db.store import Store
 from miml_core.project.errors import Cancelled
 from miml_core.project.jobs import queue as job_queue
+from miml_core.project.jobs.job_state import read_dict
 from miml_core.project.jobs.params import STOP_EARLY
-from miml_core.project.jobs.standing import read_dict
 from miml_core.project.learning import training_runs
 
 _BEAT_SECONDS = 0.5
@@ -70,15 +70,14 @@ class JobContext:
         self._done, self._of, self._message = int(done), int(of), message
         self.check()
 
+    def progress(self, step: int, of: int, info: Mapping[str, Any]) -> None:
+        """Report the progress of a computation; a `Progress`."""
+        self.report(step, of, info.get("what", self._message))
+
     def check(self) -> None:
         """Raise `Cancelled` if a person cancelled the job."""
         if self._cancelled.is_set():
             raise Cancelled
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether a person cancelled the job."""
-        return self._cancelled.is_set()
 
     @property
     def stop_early(self) -> bool:

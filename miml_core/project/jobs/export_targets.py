@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from miml_core import installation
 from miml_core.errors import BagtagError
 from miml_core.exchange import FORMATS, Format
-from miml_core.exchange.names import is_safe_name
+from miml_core.exchange.names import is_safe_name, normalised_name
 from miml_core.exchange.provenance import side_file_of
 from miml_core.project.db.store import DATABASE
 
@@ -92,7 +91,7 @@ class TargetCheck:
         formats = FORMATS.values() if format is None else [format]
         endings = dict.fromkeys(ending for each in formats for ending in (*each.extensions, *each.also_writes))
         self._extensions: tuple[str, ...] = (*endings, _ARCHIVE)
-        self._media = {_spelling(path) for path in media}
+        self._media = {normalised_name(str(path)) for path in media}
         self._side_file = side_file
         chosen = [self._folder / EXPORTS, *installation.allowed_folders(folder, "export")]
         # A folder that has become a link is not the one that was chosen.
@@ -113,9 +112,9 @@ class TargetCheck:
             raise BagtagError(f"{str(path)!r} must end in {' or '.join(self._extensions)}; choose such a name.")
 
     def check_side_file(self, path: Path) -> None:
-        """Do the same for the side file, whose extension is always the same."""
+        """Raise `BagtagError` unless the side file may be written; its extension is always the same."""
         self._check_path(path)
-        if _spelling(path) in self._media:
+        if normalised_name(str(path)) in self._media:
             raise BagtagError(f"{str(path)!r} is the path of a media file of this project; choose another name.")
         status = _status(path)
         is_file = status is not None and stat.S_ISREG(status.st_mode)
@@ -150,7 +149,7 @@ class TargetCheck:
         if not path.is_absolute():
             raise BagtagError(f"{str(path)!r} is not a full path; choose the target of the export again.")
         if path.name and not is_safe_name(path.name):
-            raise BagtagError(f"{path.name!r} is not a file name on every system; choose another name.")
+            raise BagtagError(f"{path.name!r} is not a valid file name on every system; choose another name.")
         if os.path.normcase(path.parent.resolve()) != os.path.normcase(path.parent):
             raise BagtagError(f"{str(path)!r} is reached through a link; choose the folder it points to.")
         for parent in path.parents:
@@ -173,11 +172,6 @@ def _is_of_project(path: Path, project: Path) -> bool:
     """Return whether the path is the project's database or in one of Bagtag's own folders of the project."""
     first = path.relative_to(project).parts[0].rstrip(". ").casefold()
     return first in _OF_A_PROJECT or first.startswith(DATABASE)
-
-
-def _spelling(path: Path) -> str:
-    """Return one text for all spellings of a path that some file system takes for the same file."""
-    return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -1,6 +1,6 @@
 """Start worker processes, and find out whether they are alive.
 
-A process of this computer is identified by its number and its start time, as recorded outside of the project. Of any
+A process of this computer is identified by its number and its start time, as recorded outside the project. Of any
 other worker only the heartbeat is known, and only whether it changes is used: the clocks of two computers differ, and
 a computer that slept for an hour has an old heartbeat and a live worker.
 """

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from miml_core.errors import BagtagError
+from miml_core.errors import BagtagError, short_repr
+from miml_core.exchange import FORMATS
 from miml_core.exchange.cutouts import MOST_PADDING, RATES
+from miml_core.project.db.rows import LARGEST_ID
 from miml_core.project.media.files import check_windows
 
 DEFAULT_MODEL = "ored-lr"
@@ -22,7 +24,6 @@ STOP_EARLY = "stop_early"
 
 _MOST_ITEMS = 1_000_000
 _LONGEST_PATH = 32_768
-_LARGEST_ID = 2**63 - 1
 _MOST_FOLDERS = 1000
 
 
@@ -61,7 +62,7 @@ def _choice(*values: str) -> Parameter:
 
 _YES_OR_NO = Parameter(lambda value: isinstance(value, bool), "true or false")
 _BAGS = Parameter(
-    _or_none(lambda value: _is_list(value, lambda each: _is_whole(each, 1, _LARGEST_ID))), "a list of bag numbers"
+    _or_none(lambda value: _is_list(value, lambda each: _is_whole(each, 1, LARGEST_ID))), "a list of bag numbers"
 )
 
 _DAY = Parameter(
@@ -100,7 +101,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         STOP_EARLY: _YES_OR_NO,
     },
     "predict": {
-        "run": Parameter(_or_none(lambda value: _is_whole(value, 1, _LARGEST_ID)), "the number of a run"),
+        "run": Parameter(_or_none(lambda value: _is_whole(value, 1, LARGEST_ID)), "the number of a run"),
     },
     "map": {},
     "apply": {
@@ -110,7 +111,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
             required=True,
         ),
         "archive": Parameter(_is_path, "a folder", required=True),
-        "run": Parameter(_or_none(lambda value: _is_whole(value, 1, _LARGEST_ID)), "the number of a run"),
+        "run": Parameter(_or_none(lambda value: _is_whole(value, 1, LARGEST_ID)), "the number of a run"),
         "model": _MODEL_ID,
         "workers": Parameter(_or_none(lambda value: _is_whole(value, 1, 256)), "a whole number from 1 to 256"),
         "site_pattern": Parameter(
@@ -156,16 +157,18 @@ def check_params(kind: Any, params: Any) -> None:
         The kind or a name is unknown, a parameter is missing, or a value is of another type or out of range.
     """
     if not isinstance(kind, str) or kind not in PARAMETERS:
-        raise BagtagError(f"There is no job called {_short(kind)}; there are {', '.join(PARAMETERS)}.")
+        raise BagtagError(f"There is no job called {short_repr(kind)}; there are {', '.join(PARAMETERS)}.")
     if not isinstance(params, dict):
-        raise BagtagError(f"The parameters of the job {kind!r} must be names with values, not {_short(params)}.")
+        raise BagtagError(f"The parameters of the job {kind!r} must be names with values, not {short_repr(params)}.")
     known = PARAMETERS[kind]
     for name, value in params.items():
         if name not in known:
             accepted = f"it takes {', '.join(known)}" if known else "it takes none"
-            raise BagtagError(f"The job {kind!r} has no parameter {_short(name)}; {accepted}.")
+            raise BagtagError(f"The job {kind!r} has no parameter {short_repr(name)}; {accepted}.")
         if not known[name].accepts(value):
-            raise BagtagError(f"The {name} of the job {kind!r} must be {known[name].description}, not {_short(value)}.")
+            raise BagtagError(
+                f"The {name} of the job {kind!r} must be {known[name].description}, not {short_repr(value)}."
+            )
     for name, one in known.items():
         if one.required and name not in params:
             raise BagtagError(f"The job {kind!r} needs {name}: {one.description}.")
@@ -185,20 +188,9 @@ def _check_training(params: dict[str, Any]) -> None:
 
 
 def _check_export(params: dict[str, Any]) -> None:
-    from miml_core.exchange import FORMATS
-
     if params["format"] not in FORMATS:
-        raise BagtagError(f"There is no format called {_short(params['format'])}; there are {', '.join(FORMATS)}.")
+        raise BagtagError(f"There is no format called {short_repr(params['format'])}; there are {', '.join(FORMATS)}.")
 
 
 _FURTHER_CHECKS = {"import": _check_import, "train": _check_training, "export": _check_export}
 """Checks that need several parameters, or the lists of models and formats."""
-
-
-def _short(value: Any) -> str:
-    """Return a value as text, shortened for a sentence."""
-    try:
-        written = repr(value)
-    except ValueError:  # Python writes no whole number of more than 4300 digits
-        return "a very large number"
-    return written if len(written) <= 80 else written[:77] + "..."

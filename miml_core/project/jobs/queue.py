@@ -2,7 +2,7 @@
 
 A job waits ("queued") until its lane is free, then runs in a detached process of its own. Whoever reads the jobs also
 updates them (`update_jobs`): workers that died are reported and waiting jobs are started. Only jobs that the user
-started in this installation run (`standing.py`); others are "stopped" until a person starts or removes them.
+started in this installation run (`job_state.py`); others are "stopped" until a person starts or removes them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from miml_core.project.db.schema import jobs as table
 from miml_core.project.db.store import Store, folder_of
 from miml_core.project.errors import Gone
 from miml_core.project.jobs import launch
+from miml_core.project.jobs.job_state import OPEN, is_own, local_state, own_jobs, read_dict, to_job
 from miml_core.project.jobs.params import STOP_EARLY, check_params
-from miml_core.project.jobs.standing import OPEN, is_own, local_state, own_jobs, read_dict, to_job
 from miml_core.project.learning import training_runs
 from miml_core.project.records import Job, JobFailure
 
@@ -46,6 +46,7 @@ LANES = {
 
 _STARTING = "starting"
 """The message of a job whose worker has been launched but has not begun yet."""
+_SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.1
 
 
 def start(store: Store, kind: str, params: dict[str, Any], annotator: str) -> Job:
@@ -54,16 +55,16 @@ def start(store: Store, kind: str, params: dict[str, Any], annotator: str) -> Jo
     with store.write() as connection:
         job_id = _insert(connection, kind, params, annotator)
     update_jobs(store)
-    return one(store, job_id)
+    return get_job(store, job_id)
 
 
-def one(store: Store, job_id: int) -> Job:
+def get_job(store: Store, job_id: int) -> Job:
     """Update the jobs and return one."""
     update_jobs(store)
     return _jobs(store, lambda connection: [row(connection, job_id)])[0]
 
 
-def listing(store: Store, *, active: bool = False, stopped: bool = False, limit: int) -> list[Job]:
+def list_jobs(store: Store, *, active: bool = False, stopped: bool = False, limit: int) -> list[Job]:
     """Update the jobs and return the latest first: all, or the `active` (queued or running) and the `stopped` ones."""
     update_jobs(store)
     query = select(table).order_by(table.c.id.desc())
@@ -81,7 +82,7 @@ def row(connection: Connection, job_id: int) -> Row[Any]:
     """Return the row of a job; raises `Gone` if there is none."""
     found = connection.execute(select(table).where(table.c.id == job_id)).first()
     if found is None:
-        raise Gone(f"There is no job number {job_id} in the project.")
+        raise Gone(f"Job {job_id} is not in the project; list the jobs again.")
     return found
 
 
@@ -96,7 +97,7 @@ def cancel(store: Store, job_id: int) -> Job:
             finish(connection, job_id, "cancelled", "cancelled before it started")
         elif found.state == "running":
             connection.execute(update(table).where(table.c.id == job_id).values(cancel=True))
-    return one(store, job_id)
+    return get_job(store, job_id)
 
 
 def stop_early(store: Store, job_id: int) -> Job:
@@ -108,7 +109,7 @@ def stop_early(store: Store, job_id: int) -> Job:
         begun = found.state == "running" and found.message != _STARTING
         if begun:
             change_params(connection, job_id, {**(read_dict(found.params) or {}), STOP_EARLY: True})
-    return one(store, job_id) if begun else cancel(store, job_id)
+    return get_job(store, job_id) if begun else cancel(store, job_id)
 
 
 def restart(store: Store, job_id: int) -> Job:
@@ -131,21 +132,23 @@ def restart(store: Store, job_id: int) -> Job:
             training_runs.abandon(connection, job_id, "cancelled", "started again elsewhere")
         again = _insert(connection, found.kind, params, str(found.annotator))
     update_jobs(store)
-    return one(store, again)
+    return get_job(store, again)
 
 
 def wait(store: Store, job_id: int, *, timeout: float | None = None, tick: Callable[[Job], None] | None = None) -> Job:
     """Wait until a job has ended."""
     deadline = None if timeout is None else time.monotonic() + timeout
+    pause = _SHORTEST_PAUSE_S
     while True:
-        job = one(store, job_id)
+        job = get_job(store, job_id)
         if tick is not None:
             tick(job)
         if not job.active:
             return job
         if deadline is not None and time.monotonic() > deadline:
             raise BagtagError(f"Job {job_id} ({job.kind}) has not ended after {timeout:g} s: {job.message}.")
-        time.sleep(0.1)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
 def failures(connection: Connection, job_id: int) -> list[JobFailure]:

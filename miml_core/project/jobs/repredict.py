@@ -1,9 +1,10 @@
 """Predict bags again after edits: the label of one segment changes the posterior of the others.
 
-Every edit, whoever makes it, notes the bags whose predictions depend on it (`note_bags`). A server predicts them in the
-background once the person pauses (`Store.predicts_in_background`). Any other program predicts them when it closes the
-project (`predict_noted`). Many bags at once are left to a job. One thread predicts for all projects of a server, and
-pauses after each bag: while many people edit, edits come before predictions.
+Every edit, whoever makes it, notes the bags whose predictions depend on it (`note_bags`); choosing a run and the end of
+a training note those that are stale then (`note_stale`). A server predicts them in the background once the person
+pauses (`Store.predicts_in_background`). Any other program predicts them when it closes the project (`predict_noted`).
+Many bags at once are left to a job. One thread predicts for all projects of a server, and pauses after each bag: while
+many people edit, edits come before predictions.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from miml_core.project.queries import predictions
 PAUSE_S = 0.4
 _MOST_BAGS = 20
 """More bags than this are predicted by a job."""
+_ALL_STALE = 0
+"""In place of a bag: find all stale bags, in the thread, because that takes seconds in a large project."""
 _PAUSE_RATIO, _LONGEST_PAUSE_S = 4.0, 1.0
 """The thread pauses four times as long as the bag took, so that predictions use at most a fifth of a core."""
 
@@ -35,9 +38,26 @@ _threads: list[threading.Thread] = []
 
 
 def note_edit(event: EditStored) -> None:
-    """Note the bags of a stored edit, if predictions depend on it."""
-    if event.changes_predictions:
-        note_bags(event.store, event.bag_ids)
+    """Note the bags whose predictions depend on a stored edit.
+
+    With the first edit in a server all stale bags are noted: those that waited when a server was stopped. Merely
+    opening a project, which may be somebody else's, writes nothing and starts nothing.
+    """
+    store = event.store
+    note_bags(store, event.bags_to_predict)
+    if store.predicts_in_background and not store.stale_bags_noted:
+        store.stale_bags_noted = True
+        predict_soon(store, _ALL_STALE)
+
+
+def note_stale(store: Store) -> None:
+    """Note all bags that the current run has not predicted since they last changed."""
+    try:
+        note_bags(store, predicting.stale_bags(store))
+    except BagtagError as error:
+        _log.info("Predictions stay as they are: %s", error)
+    except Exception:
+        _log.exception("The bags to predict again could not be found")
 
 
 def note_bags(store: Store, bag_ids: Iterable[int]) -> None:
@@ -83,14 +103,18 @@ def predict_noted(store: Store) -> None:
         _start_job(store)
         return
     for bag_id in noted:
-        _predict(store, bag_id)
+        if not _predict(store, bag_id):
+            _predict(store, bag_id)
 
 
 def _predict_forever() -> None:
     while True:
         store, bag_id = _next_due()
         began = time.monotonic()
-        _predict(store, bag_id)
+        if bag_id == _ALL_STALE:
+            note_stale(store)
+        elif not _predict(store, bag_id):
+            predict_soon(store, bag_id)
         time.sleep(min(_PAUSE_RATIO * (time.monotonic() - began), _LONGEST_PAUSE_S))
 
 
@@ -109,13 +133,15 @@ def _next_due() -> tuple[Store, int]:
             _changed.wait(due - time.monotonic())
 
 
-def _predict(store: Store, bag_id: int) -> None:
+def _predict(store: Store, bag_id: int) -> bool:
+    """Predict a bag; return False if it changed meanwhile, so that it has to be predicted again."""
     try:
-        predicting.predict_bag(store, bag_id)
+        return predicting.predict_bag(store, bag_id) is not None
     except BagtagError as error:
         _log.info("Bag %s keeps its predictions: %s", bag_id, error)
     except Exception:
         _log.exception("Bag %s could not be predicted again", bag_id)
+    return True
 
 
 def _start_job(store: Store) -> None:

@@ -22,11 +22,11 @@ TASKS = {
     "import": f"{_HERE}.importing",
     "segment": f"{_HERE}.segmenting",
     "learn-segmenter": f"{_HERE}.learning_segmenter",
-    "features": f"{_HERE}.describing",
+    "features": f"{_HERE}.computing_features",
     "train": f"{_HERE}.training",
     "predict": f"{_HERE}.predicting",
     "map": f"{_HERE}.mapping",
-    "export": f"{_HERE}.writing",
+    "export": f"{_HERE}.exporting",
     "pack": f"{_HERE}.packing",
 }
 """Kind of job -> module with its `run(context)`; those of higher layers are given to `main`."""
@@ -76,10 +76,12 @@ def _run(context: JobContext, tasks: Mapping[str, str], own_process: bool) -> No
     except BagtagError as error:
         _end(context, "failed", str(error), None)
     except OSError as error:
-        _end(context, "failed", f"A file could not be read or written: {error}.", None)
+        hint = "Check the path, its permissions and the free space."
+        _end(context, "failed", f"A file could not be read or written: {error}. {hint}", None)
     except Exception as error:  # shown to the person; the traceback is in the log
         traceback.print_exc()
-        _end(context, "failed", f"an unexpected error: {type(error).__name__}: {error}", None)
+        what = f"{type(error).__name__}: {error}"
+        _end(context, "failed", f"an unexpected error: {what}; the job's log has the details", None)
 
 
 def _end(context: JobContext, state: str, message: str, result: dict[str, object] | None) -> None:

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miml_core.bags import BagSet
+from miml_core.evaluation.metrics import average_precision
+from miml_core.evaluation.reliability import expected_calibration_error
 from miml_core.models.fit_progress import Progress
 from miml_core.posterior import DEFAULT_LEAK, HELD_OUT_NOISE, bag_posterior
+from miml_core.review.queue import shuffled
 
 if TYPE_CHECKING:
     from miml_core.models.base import Model
@@ -39,10 +42,7 @@ def score(model: Model, bags: BagSet, bag_ids: NDArray[np.int64], progress: Prog
     (1 is perfect; left out where every bag has all tags or none), ``held_out_calibration_error`` how far the
     probabilities of tags are from the share of tags that are present, ``held_out_bags`` how many bags there were.
     """
-    from miml_core.evaluation.metrics import average_precision
-    from miml_core.evaluation.reliability import expected_calibration_error
     from miml_core.models.temperatures import NOT_CALIBRATED
-    from miml_core.review.queue import shuffled
 
     tagged = np.flatnonzero((bags.tags != 0).any(axis=1))
     order = tagged[np.argsort(shuffled(bag_ids[tagged]), kind="stable")][:MOST_BAGS]

@@ -24,6 +24,7 @@ from miml_core.project.learning.review_index import timed_batches, write_rows
 from miml_core.project.queries import features
 from miml_core.project.queries.bagset import BagSetIndex, load
 from miml_core.project.queries.prediction_blocks import STORED, current_run
+from miml_core.project.queries.predictions import bags_to_predict
 
 _PUT_BLOCK = text(
     """
@@ -35,8 +36,10 @@ _PUT_BLOCK = text(
     ON CONFLICT (run_id, bag_id) DO UPDATE SET revision = :revision, segment_ids = :segment_ids,
       posterior = :posterior, free_top = :free_top, free_probability = :free_probability,
       tag_probabilities = :tag_probabilities, informative = :informative, key_segments = :key_segments
+    WHERE bag_predictions.revision <= :revision
     """
 )
+"""A block of a newer revision stays: the bag was predicted again after an edit while a job computed."""
 _MARK_BLOCK = text("UPDATE bag_predictions SET revision = :now WHERE run_id = :run AND bag_id = :bag")
 
 
@@ -61,8 +64,24 @@ def write(
     return int(index.offsets[-1])
 
 
-def predict_bag(store: Store, bag_id: int) -> int:
-    """Predict one bag again with the current run, after describing its new segments; return how many segments."""
+def stale_bags(store: Store) -> list[int]:
+    """Return the bags that the current run has not predicted since they last changed; none if it cannot predict."""
+    with store.read() as connection:
+        run = current_run(connection)
+        if run is None or run.feature_key != settings.feature_key(connection):
+            return []
+        return bags_to_predict(connection, run.id) if training_runs.has_model(store, run.id) else []
+
+
+def predict_bag(store: Store, bag_id: int) -> int | None:
+    """Predict one bag again with the current run, after describing its new segments.
+
+    Returns
+    -------
+    int or None
+        How many segments were predicted. None if the bag or the current run changed meanwhile: nothing was stored, and
+        the bag is still to be predicted.
+    """
     with store.read() as connection:
         described = current_run(connection) is None or features.is_described(connection, bag_id)
     if not described:
@@ -78,8 +97,10 @@ def predict_bag(store: Store, bag_id: int) -> int:
     outputs = predict(training_runs.load_model(store, run.id), bags)
     with store.write() as connection:
         changed = connection.execute(select(bags_table.c.revision).where(bags_table.c.id == bag_id)).scalar()
-        if changed is None or changed > index.revision:
-            return 0  # the bag changed meanwhile: that edit predicts it again
+        if changed is None:
+            return 0
+        if changed > index.revision or settings.get(connection, "current_run") != run.id:
+            return None
         _write_blocks(connection, run.id, index, range(len(index.bag_ids)), outputs)
         write_rows(connection, run, [bag_id])
         revision = revisions.advance(connection, changed_bags=[bag_id])

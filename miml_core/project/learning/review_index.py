@@ -26,6 +26,7 @@ from miml_core.project.db.store import Store
 from miml_core.project.events import BagsChanged
 from miml_core.project.queries.prediction_blocks import columns_of, current_run
 from miml_core.project.queries.predictions import PredictionTable, table_of
+from miml_core.review.queue import shuffled
 
 _FIRST_BATCH = 10
 _BATCH_SECONDS = 0.05
@@ -98,7 +99,7 @@ def update(event: BagsChanged) -> None:
 
 
 def is_complete(connection: Connection) -> bool:
-    """Return whether every bag that the current run predicted has its rows, and every queue its index."""
+    """Return whether every predicted bag has its rows, all of classes that exist, and every queue its index."""
     run = current_run(connection)
     names = set(connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'index'")).scalars())
     bare = text(
@@ -109,6 +110,8 @@ def is_complete(connection: Connection) -> bool:
         """
     )
     lacking = run is not None and connection.execute(bare, {"run": run.id}).first() is not None
+    named = text("SELECT DISTINCT top FROM predictions WHERE top > 0 EXCEPT SELECT id FROM classes")
+    lacking = lacking or connection.execute(named).first() is not None
     return not lacking and {str(index.name) for index in _INDEXES} <= names
 
 
@@ -138,8 +141,6 @@ def _add_review_state(
     connection: Connection, chosen: dict[str, str], predicted: PredictionTable
 ) -> list[tuple[Any, ...]]:
     """Return rows of the existing segments, with whether they are reviewed and contradict the bag's tags."""
-    from miml_core.review.queue import shuffled
-
     exists = np.isin(predicted.segment_ids, _ids(connection, chosen, "SELECT id FROM segments WHERE bag_id"))
     reviewed = np.isin(
         predicted.segment_ids,

@@ -39,7 +39,7 @@ class BlockedFolder:
     folder: str
     n_files: int
     may_be_allowed: bool
-    """False for folders of the system, which cannot be allowed."""
+    """False for system folders, which cannot be allowed."""
 
 
 def real_path(folder: Path, stored: str) -> Path:
@@ -76,7 +76,7 @@ def allow_folder(folder: Path, media_folder: Path) -> None:
     """Record that the user chose a folder for the media of the project in `folder`."""
     chosen = full_path(media_folder)
     if _is_system(str(chosen)) or (chosen == chosen.parent and sys.platform != "win32"):
-        raise BagtagError(f"{str(chosen)!r} is a folder of the system; choose the folder that holds the media.")
+        raise BagtagError(f"{str(chosen)!r} is a system folder; choose the folder that holds the media.")
     installation.allow_folder(folder, chosen, "media")
     _read_allowed.cache_clear()
 
@@ -129,7 +129,7 @@ def blocked_sentence(name: str, path: Path, project_folder: Path) -> str:
     """Return the sentence that a file may not be used yet, and how to allow it."""
     parent = str(path.parent)
     if _is_system(str(path)):
-        return f"The file of {name!r}, {str(path)!r}, is in a folder of the system, and is not opened."
+        return f"The file of {name!r}, {str(path)!r}, is in a system folder, and is not opened."
     return (
         f"The file of {name!r} is in {parent!r}, which was not chosen on this computer. Allow the folder on the "
         f"Library page, or with `python -m miml_core check {project_folder} --allow {parent}`."
@@ -180,7 +180,7 @@ def _folder_is_inside(folder: str, bases: tuple[Path, ...]) -> bool:
 def _is_below(path: Path, bases: tuple[Path, ...]) -> bool:
     """Return whether a path is below a base; a link on the way is followed from its target.
 
-    The nearest base counts: a link beside the project leads outside of it, but is a base itself if a person chose it.
+    The nearest base counts: a link beside the project leads outside it, but is a base itself if a person chose it.
     """
     met: set[Path] = set()
     for _ in range(_MOST_LINKS):

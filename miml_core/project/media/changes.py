@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 
 from miml_core.errors import BagtagError
 from miml_core.project.db import counters, revisions, settings
@@ -31,6 +31,11 @@ class Accepted:
 
     paths: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+def changed_ids(connection: Connection) -> list[int]:
+    """Return the ids of the files that have changed, as last checked."""
+    return list(connection.scalars(select(table.c.id).where(media_state.STORED_STATE == media_state.CHANGED)))
 
 
 def accept_changed(store: Store, annotator: str, media_ids: Sequence[int] | None = None) -> Accepted:

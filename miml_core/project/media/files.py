@@ -14,7 +14,10 @@ from typing import Any, Literal
 from sqlalchemy import Connection, insert, select, update
 
 from miml_core.errors import BagtagError, printable
+from miml_core.media.audio import SOUND_SUFFIXES, audio_info, cut_windows
+from miml_core.media.image import PICTURE_SUFFIXES, image_info
 from miml_core.media.recording_place import Place, recording_place
+from miml_core.media.recording_time import recorder_clock
 from miml_core.media.regular_files import check_regular_file
 from miml_core.project.db import revisions, settings
 from miml_core.project.db.rows import bag_row
@@ -68,19 +71,17 @@ def read_file(
     try:
         size, mark = fingerprint(path)
     except OSError as error:
-        raise BagtagError(f"{path.name!r} cannot be read: {error.strerror or error}.") from error
+        raise BagtagError(
+            f"{path.name!r} cannot be read: {error.strerror or error}. Check the file and its permissions."
+        ) from error
     media_state.remember(path, mark)
     medium: dict[str, Any] = {"path": stored_path(folder, path), "size": size, "fingerprint": mark, "missing": False}
     if kind == "picture":
-        from miml_core.media.image import image_info
-
         picture = image_info(path)
         taken = picture.taken_at.isoformat()
         medium |= {"width": picture.width, "height": picture.height}
         medium |= {"recorded_at": taken, "recorded_from": picture.taken_from}
         return FileFacts(medium, [{"name": path.name, "start": 0.0, "end": 0.0, "recorded_at": taken}])
-    from miml_core.media.audio import audio_info, cut_windows
-
     sound = audio_info(path)
     medium |= {
         "duration": sound.duration,
@@ -110,7 +111,9 @@ def check_windows(bag_length: float | None, overlap: float) -> None:
     if bag_length is not None and not SHORTEST_BAG <= bag_length < math.inf:
         raise BagtagError(f"A bag must be at least {SHORTEST_BAG:g} s long, not {bag_length:g} s; choose a longer one.")
     if not 0 <= overlap < (bag_length or math.inf):
-        raise BagtagError(f"The overlap must be shorter than the bag, and not {overlap:g} s long.")
+        raise BagtagError(
+            f"The overlap must be 0 s or more and shorter than the bag, not {overlap:g} s; choose another."
+        )
 
 
 def store_file(connection: Connection, facts: FileFacts) -> list[int]:
@@ -195,7 +198,7 @@ def location_of_bag(connection: Connection, folder: Path, bag_id: int) -> Record
     source = connection.execute(select(table.c.recorded_from).where(table.c.id == bag.media_id)).scalar()
     recorded_at = None
     with suppress(TypeError, ValueError):  # not known, or no time in a project that Bagtag did not write
-        recorded_at = None if source == "file time" else datetime.fromisoformat(bag.recorded_at)
+        recorded_at = recorder_clock(datetime.fromisoformat(bag.recorded_at), source or "")
     place = None
     with suppress(BagtagError, OSError):
         path = path_of_bag(connection, folder, bag_id)
@@ -208,8 +211,6 @@ def location_of_bag(connection: Connection, folder: Path, bag_id: int) -> Record
 
 
 def _picture_place(path: Path) -> Place | None:
-    from miml_core.media.image import image_info
-
     return image_info(path).place
 
 
@@ -306,11 +307,7 @@ def _set_path(connection: Connection, medium_id: int, path: str) -> None:
 def media_suffixes(kind: str) -> tuple[str, ...]:
     """Return the endings of names of sounds or pictures, in lower case."""
     if kind == "picture":
-        from miml_core.media.image import PICTURE_SUFFIXES
-
         return PICTURE_SUFFIXES
-    from miml_core.media.audio import SOUND_SUFFIXES
-
     return SOUND_SUFFIXES
 
 
@@ -323,5 +320,10 @@ def _check_name(folder: Path, path: Path) -> None:
 
 
 def clock_text(seconds: float) -> str:
+    """Return seconds as minutes and seconds.
+
+    >>> clock_text(65), clock_text(0.5)
+    ('01:05', '00:00.500')
+    """
     minutes, rest = divmod(seconds, 60)
     return f"{int(minutes):02d}:{rest:02.0f}" if rest == round(rest) else f"{int(minutes):02d}:{rest:06.3f}"

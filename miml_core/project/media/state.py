@@ -90,7 +90,7 @@ def file_error(found: CheckedFile, name: str, medium: Row[Any], folder: Path) ->
         return BagtagError(blocked_sentence(name, found.path, folder))
     if found.state == "missing":
         return BagtagError(
-            f"The file of {name!r} is not at {str(found.path)!r} any more; choose its new folder on the Library page."
+            f"The file of {name!r} is no longer at {str(found.path)!r}; choose its new folder on the Library page."
         )
     if found.state == "changed":
         return BagtagError(

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from miml_core.errors import BagtagError
+from miml_core.exchange.names import normalised_name
 from miml_core.media.regular_files import check_regular_file
 from miml_core.project.db.database_file import DATABASE
 from miml_core.project.media.files import media_suffixes
@@ -26,7 +27,6 @@ from miml_core.project.packing.manifest import (
     Manifest,
     Member,
     is_member_name,
-    spelling,
 )
 
 CHUNK = 1 << 20
@@ -54,7 +54,9 @@ class PackedProject:
         try:
             self._zip = zipfile.ZipFile(path)
         except OSError as error:
-            raise BagtagError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+            raise BagtagError(
+                f"{str(path)!r} cannot be read: {error.strerror or error}. Check the path and its permissions."
+            ) from error
         except _UNREADABLE as error:
             raise self.refusal("it is damaged, or not a zip file") from error
         try:
@@ -113,7 +115,7 @@ class PackedProject:
         infos = {info.filename: info for info in found}
         if len(infos) != len(found):
             raise self.refusal("two of its files have the same name")
-        if len({spelling(name) for name in infos}) != len(infos):
+        if len({normalised_name(name) for name in infos}) != len(infos):
             raise self.refusal("names of its files differ only by letter case")
         for info in found:
             self._check_header(info)
@@ -162,13 +164,13 @@ class PackedProject:
 
     def _check_folders(self, names: list[str]) -> None:
         """Refuse a name that is a file and a folder, and folders that differ only by letter case."""
-        files = {spelling(name) for name in names}
+        files = {normalised_name(name) for name in names}
         folders: dict[str, str] = {}
         for name in names:
             parts = name.split("/")
             for depth in range(1, len(parts)):
                 folder = "/".join(parts[:depth])
-                if spelling(folder) in files or folders.setdefault(spelling(folder), folder) != folder:
+                if normalised_name(folder) in files or folders.setdefault(normalised_name(folder), folder) != folder:
                     raise self.refusal("names of its files differ only by letter case")
 
     def _read_manifest(self, infos: dict[str, zipfile.ZipInfo]) -> Manifest:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -107,11 +106,6 @@ def is_member_name(name: str, suffixes: tuple[str, ...]) -> bool:
         and all(len(part.encode()) <= _LONGEST_PART for part in parts)
         and name.lower().endswith(suffixes)
     )
-
-
-def spelling(name: str) -> str:
-    """Return one text for all spellings of a name that some file system takes for the same file."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def _member(values: Any) -> Member:

@@ -58,13 +58,13 @@ def _unpack_database(path: Path, folder: Path) -> None:
     with PackedProject(path) as packed:
         database = [member for member in packed.members() if member.name == DATABASE]
         check_space(path, sum(member.size for member in database), folder)
-        extract_members(packed, database, folder, lambda done, of, what: None)
+        extract_members(packed, database, folder)
 
 
 def _copy_database(project: Path, target: Path) -> None:
     database = project / DATABASE
     if not database.is_file():
-        raise BagtagError(f"{str(project)!r} is not a Bagtag project: it has no {DATABASE}.")
+        raise BagtagError(f"{str(project)!r} is not a Bagtag project: it has no {DATABASE}. Choose another folder.")
     try:
         with closing(_connect(database)) as connection:
             backups.copy_database(connection, target)

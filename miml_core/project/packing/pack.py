@@ -26,8 +26,9 @@ from sqlalchemy import Row, select
 from miml_core import __version__
 from miml_core.atomic_files import Check, atomic_writer
 from miml_core.errors import BagtagError
-from miml_core.exchange.names import name_beside
+from miml_core.exchange.names import name_beside, normalised_name
 from miml_core.media.regular_files import check_regular_file
+from miml_core.progress import Progress, ignore_progress
 from miml_core.project.db import backups, damage
 from miml_core.project.db.database_file import DATABASE
 from miml_core.project.db.interrupts import interrupted_by
@@ -38,15 +39,13 @@ from miml_core.project.db.store import Store
 from miml_core.project.media import state as media_state
 from miml_core.project.media.files import media_suffixes
 from miml_core.project.packing.checked_zip import CHUNK
-from miml_core.project.packing.manifest import MANIFEST, MEDIA, Manifest, Member, is_member_name, spelling
+from miml_core.project.packing.manifest import MANIFEST, MEDIA, Manifest, Member, is_member_name
 
 SUFFIX = ".zip"
-Report = Callable[[int, int, str], object]
-"""Called as `report(done, of, what)` in megabytes; an exception that it raises cancels the work."""
 
 _MEGABYTE = 10**6
 _LARGE = 2**31
-"""Bytes from which on the sizes of a member are written as Zip64."""
+"""Bytes; the sizes of larger members are written as Zip64."""
 _COUNTED = {"media": "media", "bags": "bags", "tags": "tags", "labels": "verdicts", "runs": "runs"}
 
 
@@ -85,7 +84,7 @@ def pack(
     target: Path,
     *,
     media: bool = False,
-    report: Report = lambda done, of, what: None,
+    progress: Progress = ignore_progress,
     check: Check | None = None,
     job_id: int | None = None,
 ) -> PackedFile:
@@ -98,7 +97,7 @@ def pack(
         Its folder must exist.
     media : bool
         Whether the recordings or pictures are packed too.
-    report : callable
+    progress : Progress
     check : callable, optional
         Called with `target` before it is written, and again before the file is put in place.
     job_id : int, optional
@@ -113,11 +112,11 @@ def pack(
         check(target)
     snapshot = backups.make_folder(store.folder) / f".pack-{uuid.uuid4().hex[:12]}.partial"  # `prune` removes old ones
     try:
-        store.copy_to(snapshot, progress=lambda done, of: report(done, of, "copying the database"))
-        facts = _prepare(snapshot, store.folder, job_id, lambda: report(0, 0, "checking the database"))
+        store.copy_to(snapshot, progress=progress)
+        facts = _prepare(snapshot, store.folder, job_id, lambda: progress(0, 0, {"what": "checking the database"}))
         own = _own_files(store.folder, snapshot, facts.runs)
         found, left_out = _media_files(store, facts.media, facts.kind) if media else ([], [])
-        members = _write(target, [*own, *found], facts, report, check)
+        members = _write(target, [*own, *found], facts, progress, check)
     except OSError as error:
         raise BagtagError(
             f"The project could not be packed to {str(target)!r}: {error.strerror or error}. Free some space on the "
@@ -139,7 +138,7 @@ class _Facts:
 
 
 def _prepare(snapshot: Path, folder: Path, job_id: int | None, check: Callable[[], object]) -> _Facts:
-    """Check the snapshot, remove the packing job from it, and return what the manifest says of it."""
+    """Check the snapshot, remove the packing job from it, and return the facts for the manifest."""
     with closing(sqlite3.connect(snapshot, isolation_level=None)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")
         with interrupted_by(connection, check):
@@ -196,7 +195,8 @@ def _media_files(store: Store, media_ids: Sequence[int], kind: str) -> tuple[lis
         if refused is not None:
             left_out.append(LeftOut(row.path, str(refused)))
         elif not name.lower().endswith(suffixes):
-            left_out.append(LeftOut(row.path, f"{name!r} does not end like a {kind}; rename it and add it again."))
+            reason = f"{name!r} does not have the extension of a {kind} file; rename it and add it again."
+            left_out.append(LeftOut(row.path, reason))
         else:
             present.append((row, found.path))
     packed = {row.id for row, _ in present}
@@ -213,7 +213,7 @@ class _Names:
     """
 
     def __init__(self, taken: Iterable[str]) -> None:
-        self._files = {spelling(path) for path in taken}
+        self._files = {normalised_name(path) for path in taken}
         self._folders: dict[str, str] = {}
 
     def new(self, path: Path, base: Path | None, suffixes: tuple[str, ...]) -> str:
@@ -228,8 +228,8 @@ class _Names:
         return str(chosen)
 
     def _take(self, name: PurePosixPath) -> bool:
-        folders = {spelling(str(folder)): str(folder) for folder in list(name.parents)[:-1]}
-        own = spelling(str(name))
+        folders = {normalised_name(str(folder)): str(folder) for folder in list(name.parents)[:-1]}
+        own = normalised_name(str(name))
         if own in self._files or own in self._folders or any(each in self._files for each in folders):
             return False
         if any(self._folders.get(key, folder) != folder for key, folder in folders.items()):
@@ -247,14 +247,16 @@ def _common_folder(paths: Sequence[Path]) -> Path | None:
         return None
 
 
-def _write(target: Path, sources: Sequence[_Source], facts: _Facts, report: Report, check: Check | None) -> Manifest:
+def _write(
+    target: Path, sources: Sequence[_Source], facts: _Facts, progress: Progress, check: Check | None
+) -> Manifest:
     total, done = sum(source.size for source in sources), 0
     members = []
 
     def advance(n: int, name: str) -> None:
         nonlocal done
         done += n
-        report(done // _MEGABYTE, -(-total // _MEGABYTE), f"packing {name}")
+        progress(done // _MEGABYTE, -(-total // _MEGABYTE), {"what": f"packing {name}"})
 
     with atomic_writer(target) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:

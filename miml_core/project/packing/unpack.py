@@ -19,6 +19,7 @@ from sqlalchemy import select
 
 from miml_core.atomic_files import flush_folder
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress, ignore_progress
 from miml_core.project.db import damage, restoring
 from miml_core.project.db.database_file import DATABASE, connect
 from miml_core.project.db.schema import media as media_table
@@ -28,7 +29,6 @@ from miml_core.project.media import state as media_state
 from miml_core.project.media.fingerprint import fingerprint
 from miml_core.project.packing.checked_zip import PackedProject
 from miml_core.project.packing.manifest import MEDIA, Manifest, Member
-from miml_core.project.packing.pack import Report
 
 _MEGABYTE = 10**6
 _SPARE_BYTES = 2**24
@@ -53,7 +53,7 @@ def unpack(
     folder: str | Path,
     *,
     media_from: str | Path | None = None,
-    report: Report = lambda done, of, what: None,
+    progress: Progress = ignore_progress,
 ) -> UnpackedProject:
     """Make the project in `folder`, which must not exist, of a packed one.
 
@@ -66,7 +66,7 @@ def unpack(
     media_from : path, optional
         A folder with the media that were not packed: they are found in it by name, size and fingerprint, and it is
         recorded on this computer as chosen for this project.
-    report : callable
+    progress : Progress
 
     Raises
     ------
@@ -83,7 +83,7 @@ def unpack(
         try:
             hidden.mkdir()
             members = packed.members()
-            extract_members(packed, members, hidden, report)
+            extract_members(packed, members, hidden, progress)
             check_database(hidden, source)
             n_media = _link_media(packed, hidden, folder, members)
             check_new_folder(folder)
@@ -109,14 +109,16 @@ def check_new_folder(folder: Path) -> None:
         raise BagtagError(f"There is no folder {str(folder.parent)!r}; create it, or choose another one.")
 
 
-def extract_members(packed: PackedProject, members: Sequence[Member], folder: Path, report: Report) -> None:
+def extract_members(
+    packed: PackedProject, members: Sequence[Member], folder: Path, progress: Progress = ignore_progress
+) -> None:
     """Write members to an empty folder."""
     total, done = sum(member.size for member in members), 0
 
     def advance(n: int) -> None:
         nonlocal done
         done += n
-        report(done // _MEGABYTE, -(-total // _MEGABYTE), "unpacking")
+        progress(done // _MEGABYTE, -(-total // _MEGABYTE), {"what": "unpacking"})
 
     for member in members:
         target = folder.joinpath(*member.name.split("/"))
@@ -137,7 +139,7 @@ def check_database(folder: Path, source: Path) -> None:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         found = str(error)
     if found is not None:
-        raise BagtagError(f"The database of {str(source)!r} is damaged: {found}. Nothing was taken from it.")
+        raise BagtagError(f"The database of {str(source)!r} is damaged: {found}. Nothing was imported; use a new copy.")
 
 
 def check_space(source: Path, size: int, folder: Path) -> None:

@@ -14,7 +14,7 @@ from miml_core.project.db.schema import bags, classes, media, predictions, tags
 from miml_core.project.errors import Gone
 from miml_core.project.media import state as media_state
 from miml_core.project.queries.conflicts import has_conflict
-from miml_core.project.records import Bag, BagPage, Progress
+from miml_core.project.records import Bag, BagPage, ProjectCounts
 
 _SORTS: dict[str, ColumnElement[Any]] = {
     "added": bags.c.id,
@@ -53,6 +53,7 @@ def list_bags(
 def list_ids(
     connection: Connection, *, search: str, show: str, class_id: int | None, sort: str, descending: bool
 ) -> list[int]:
+    """Return the ids of the bags that match, in the chosen order."""
     chosen = _chosen(connection, select(bags.c.id), search, show, class_id)
     return list(connection.execute(_sorted(chosen, sort, descending)).scalars())
 
@@ -61,11 +62,11 @@ def get_bag(connection: Connection, folder: Path, bag_id: int) -> Bag:
     """Return one bag; raises `Gone` if there is none."""
     found = _bags(connection, folder, [bag_id], quick=False)
     if not found:
-        raise Gone(f"There is no bag number {bag_id!r} in the project (any more).")
+        raise Gone(f"Bag {bag_id!r} is not in the project; it may have been removed. Choose another one.")
     return found[0]
 
 
-def progress(connection: Connection) -> Progress:
+def progress(connection: Connection) -> ProjectCounts:
     """Return the counts of the whole project."""
     totals = connection.execute(
         select(
@@ -85,7 +86,7 @@ def progress(connection: Connection) -> Progress:
         ).select_from(media)
     ).one()
     n_predicted = connection.execute(select(func.count()).select_from(predictions)).scalar()
-    return Progress(*(int(number or 0) for number in (n_media, n_missing, *totals, n_predicted, n_changed)))
+    return ProjectCounts(*(int(number or 0) for number in (n_media, n_missing, *totals, n_predicted, n_changed)))
 
 
 def _chosen(connection: Connection, query: Select[Any], search: str, show: str, class_id: int | None) -> Select[Any]:

@@ -12,6 +12,7 @@ from sqlalchemy import Column, Connection, Select, func, select
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet, FeatureGroup
 from miml_core.errors import BagtagError
+from miml_core.features.embeddings import pretrained_weights
 from miml_core.project.db import revisions, settings
 from miml_core.project.db.schema import BY_EYE, bags, classes, tags, verdicts
 from miml_core.project.db.schema import features as features_table
@@ -55,7 +56,7 @@ def load(
     key = settings.feature_key(connection)
     found = _features(connection, key, bag_ids)
     if not found:
-        raise BagtagError("No segment is described yet: detect segments first.")
+        raise BagtagError("No segment has features yet; detect segments on the Segment page first.")
     ids = np.array([bag for bag, _, _ in found], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum([len(segment_ids) for _, segment_ids, _ in found])])
     index = BagSetIndex(
@@ -71,8 +72,9 @@ def load(
         X[start : start + len(block)] = block
     names = {row.id: row.name for row in connection.execute(_of_few(select(bags.c.id, bags.c.name), bags.c.id, ids))}
     named = {row.id: row for row in connection.execute(select(classes.c.id, classes.c.name, classes.c.scientific_name))}
-    class_names = [named[column].name for column in columns]
-    scientific_names = [named[column].scientific_name for column in columns]
+    # Undo could once delete a class that a run had learnt; its column counts as background (`columns_of`).
+    class_names = [named[column].name if column in named else f"deleted class {column}" for column in columns]
+    scientific_names = [named[column].scientific_name if column in named else "" for column in columns]
     groups, pretrained = _sources(connection, X.shape[1], class_names, scientific_names)
     full = BagSet(
         X,
@@ -134,8 +136,6 @@ def _sources(
     used, kind = settings.instance_settings(connection), settings.kind(connection)
     if used.embedding is None:
         return None, None
-    from miml_core.features.embeddings import pretrained_weights
-
     hand_made = features.n_hand_made(connection, n_columns)
     if n_columns == hand_made:
         return None, None

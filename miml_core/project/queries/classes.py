@@ -31,7 +31,7 @@ def get_class(connection: Connection, class_id: int) -> Class:
     """Return one class; raises `Gone` if there is none."""
     found = [each for each in all_classes(connection) if each.id == class_id]
     if not found:
-        raise Gone(f"There is no class number {class_id} in the project.")
+        raise Gone(f"Class {class_id} is not in the project; it may have been merged or removed. Choose another one.")
     return found[0]
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from miml_core import __version__
 from miml_core.exchange.rows import SegmentRow
+from miml_core.json_text import iso_time
+from miml_core.package_versions import package_versions
 from miml_core.project.db import settings
 from miml_core.project.db.schema import history
 from miml_core.project.queries import export_rows, prediction_blocks, runs
@@ -28,14 +29,14 @@ def facts_of_project(connection: Connection) -> dict[str, Any]:
     run = _run(connection)
     return {
         "made_by": f"Bagtag {__version__}",
-        "made_at": _moment(datetime.now(UTC).timestamp()),
+        "made_at": iso_time(time.time()),
         "project": settings.get(connection, "name", ""),
         "kind": settings.kind(connection),
         "run": run,
         "licences": [run["based_on"]] if run and run["based_on"] else [],
         "settings": settings.instance_settings(connection).to_dict(),
         "people_of_the_project": sorted(name for name in people if name),
-        "versions": _versions(),
+        "versions": {"python": platform.python_version(), **package_versions(_PACKAGES)},
     }
 
 
@@ -75,7 +76,7 @@ def _run(connection: Connection) -> dict[str, Any] | None:
         "model": run.model,
         "parameters": run.params,
         "seed": run.seed,
-        "trained_at": _moment(run.started_at),
+        "trained_at": iso_time(run.started_at),
         "trained_by": run.annotator,
         "classes": [names.get(each, f"class {each}, removed") for each in run.classes],
         "background": run.background,
@@ -88,17 +89,3 @@ def _run(connection: Connection) -> dict[str, Any] | None:
 
 def _counts(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(value for value in values if value).items()))
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

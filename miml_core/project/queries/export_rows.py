@@ -12,6 +12,8 @@ from sqlalchemy import Connection, Select, select
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
 from miml_core.exchange.rows import LabelSource, SegmentRow, Status
+from miml_core.features.birdnet.files import LICENCE
+from miml_core.features.embeddings import BIRDNET, find_embedding
 from miml_core.project.db import settings
 from miml_core.project.db.schema import BY_THRESHOLD, bags, media, predictions, verdicts
 from miml_core.project.db.schema import segments as segments_table
@@ -46,7 +48,7 @@ class RowFilter:
         return not self.classes or label in self.classes
 
 
-def rows(
+def read_rows(
     connection: Connection,
     what: str,
     *,
@@ -60,7 +62,9 @@ def rows(
     made: list[SegmentRow] = []
     if what == "predicted" and limit is not None and bag_ids is None:
         bag_ids = _bags_to_read(connection, min_probability)
-    for row in each(connection, what, min_probability=min_probability, bag_ids=bag_ids, outlines=outlines, only=only):
+    for row in iter_rows(
+        connection, what, min_probability=min_probability, bag_ids=bag_ids, outlines=outlines, only=only
+    ):
         if limit is not None and len(made) >= limit:
             break
         made.append(row)
@@ -78,7 +82,7 @@ def _labelled_bags() -> Select[Any]:
     return select(segments_table.c.bag_id).join(verdicts, verdicts.c.segment_id == segments_table.c.id).distinct()
 
 
-def each(
+def iter_rows(
     connection: Connection,
     what: str,
     *,
@@ -133,8 +137,6 @@ def _position_fields(bag: Any, segment: Segment, kind: str) -> dict[str, Any]:
 
 def provenance(connection: Connection, feature_key: str) -> str:
     """Return the embedding behind features of a key, with its licence: "birdnet-2.4 (CC BY-NC-SA 4.0)"; else empty."""
-    from miml_core.features.birdnet.files import LICENCE
-    from miml_core.features.embeddings import BIRDNET, find_embedding
 
     used, kind = settings.instance_settings(connection), settings.kind(connection)
     for name in (used.embedding, BIRDNET):  # the settings may have changed since the run

@@ -74,8 +74,9 @@ class ExportMade:
             for file in map(Path, self.files):
                 content = _read(file)
                 if content is not None:
-                    is_inside = file.is_relative_to(self.place)
-                    archive.writestr(file.relative_to(self.place).as_posix() if is_inside else file.name, content)
+                    name = file.relative_to(self.place).as_posix() if file.is_relative_to(self.place) else file.name
+                    about = zipfile.ZipInfo(name)  # without the present time: the same files give the same archive
+                    archive.writestr(about, content, zipfile.ZIP_DEFLATED)
         return stream.getvalue()
 
 

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
+from miml_core.features.acoustic import sound_feature_names
+from miml_core.features.visual import picture_feature_names
 from miml_core.project.db import settings
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import features as table
@@ -71,8 +73,6 @@ def n_hand_made(connection: Connection, n_columns: int) -> int:
     used = settings.instance_settings(connection)
     if used.embedding is None:
         return n_columns
-    from miml_core.features.acoustic import sound_feature_names
-    from miml_core.features.visual import picture_feature_names
 
     names = picture_feature_names if settings.kind(connection) == "picture" else sound_feature_names
     return min(n_columns, len(names(used.feature_set)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from miml_core.errors import BagtagError
+from miml_core.exchange.names import normalised_name
 from miml_core.project.db.schema import media
 from miml_core.project.media.access import real_path
 
@@ -106,7 +106,7 @@ def _name(path: str) -> str:
 
 
 def _plain(path: str) -> str:
-    return unicodedata.normalize("NFC", _name(path)).casefold()
+    return normalised_name(_name(path))
 
 
 def _stem(path: str) -> str:

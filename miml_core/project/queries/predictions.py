@@ -17,6 +17,8 @@ from miml_core.project.queries.bags import tags_of_bag
 from miml_core.project.queries.classes import aliases
 from miml_core.project.queries.prediction_blocks import STORED, Columns, block_of, columns_of, current_run
 from miml_core.project.review_records import Prediction, TagSuggestion
+from miml_core.review.queue import top_two
+from miml_core.review.suggestions import rank_tags
 
 _BLOCKS_OF_SEGMENTS = text(
     """
@@ -70,7 +72,6 @@ def of_segments(connection: Connection, segment_ids: Sequence[int]) -> dict[int,
 
 def table_of(columns: Columns, blocks: Sequence[Row[Any]]) -> PredictionTable:
     """Return the predictions of some blocks (at least one), in one pass."""
-    from miml_core.review.queue import top_two
 
     def joined(field: str, dtype: str) -> NDArray[Any]:
         return np.frombuffer(b"".join(getattr(block, field) for block in blocks), dtype=dtype)
@@ -132,8 +133,6 @@ def of_bag(connection: Connection, bag_id: int, *, only: Sequence[int] | None = 
 
 def tag_suggestions(connection: Connection, bag_id: int, *, limit: int) -> list[TagSuggestion]:
     """Return the likeliest undecided tags of a bag."""
-    from miml_core.review.suggestions import rank_tags
-
     found = tag_probabilities(connection, bag_id)
     if found is None:
         return []
@@ -145,8 +144,6 @@ def tag_suggestions(connection: Connection, bag_id: int, *, limit: int) -> list[
 
 def tag_probabilities(connection: Connection, bag_id: int) -> tuple[int, dict[int, float]] | None:
     """Return the current run and {class id: probability that the bag has it}; None if it has not predicted the bag."""
-    from miml_core.review.suggestions import rank_tags
-
     run = current_run(connection)
     block = None if run is None else block_of(connection, run.id, bag_id)
     if run is None or block is None or block.tag_probabilities is None:
@@ -158,13 +155,14 @@ def tag_probabilities(connection: Connection, bag_id: int) -> tuple[int, dict[in
 
 
 def bags_to_predict(connection: Connection, run_id: int) -> list[int]:
-    """Return the described bags that the run has not predicted since they last changed."""
+    """Return the bags with features of the run's kind that it has not predicted since they last changed."""
     found = connection.execute(
         text(
             """
             SELECT bags.id FROM bags JOIN features ON features.bag_id = bags.id
-            LEFT JOIN bag_predictions ON bag_predictions.bag_id = bags.id AND run_id = :run
-            WHERE n_segments > 0 AND (bag_predictions.revision IS NULL OR bag_predictions.revision < bags.revision)
+            JOIN runs ON runs.id = :run AND runs.feature_key = features.feature_key
+            LEFT JOIN bag_predictions ON bag_predictions.bag_id = bags.id AND run_id = runs.id
+            WHERE bags.n_segments > 0 AND (bag_predictions.revision IS NULL OR bag_predictions.revision < bags.revision)
             ORDER BY bags.id
             """
         ),

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, exists, func, select, text, tuple_
 
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
-from miml_core.evaluation.reliability import wilson_interval
+from miml_core.intervals import wilson_interval
 from miml_core.project.db import settings
 from miml_core.project.db.schema import BY_EYE, BY_THRESHOLD, verdicts
 from miml_core.project.db.schema import bag_predictions as blocks

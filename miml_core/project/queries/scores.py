@@ -18,7 +18,7 @@ def held_out_agreement(connection: Connection, earlier: Row[Any] | None) -> dict
     """Return the share of labels that agree with the previous run's predictions, and their number.
 
     A label is stored with what the current run had predicted before it, so this is agreement on segments the run had
-    not learnt from. With 30 checked segments or more, ``calibration_error`` says how far its probabilities were from
+    not learnt from. With 30 checked segments or more, ``calibration_error`` is how far its probabilities were from
     the share of labels that agree (`evaluation/reliability.py`). Agreement is pessimistic if people review the least
     sure segments; the random sample is unbiased.
     """

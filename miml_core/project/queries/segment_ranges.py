@@ -54,7 +54,9 @@ def between(
     detail = "outlines" if total <= MOST_OUTLINES else "boxes" if total <= MOST_BOXES else "none"
     wanted = [*also] if detail == "none" else [*in_range, *also]
     chosen = and_(table.c.id.in_(wanted), table.c.bag_id == bag_id)
-    found = segments.matching(connection, chosen, tolerance=segments.SCREEN_TOLERANCE if detail == "outlines" else None)
+    found = segments.find_segments(
+        connection, chosen, tolerance=segments.SCREEN_TOLERANCE if detail == "outlines" else None
+    )
     return SegmentRange(first, last, total, detail, found)
 
 
@@ -72,7 +74,7 @@ def summary(connection: Connection, bag_id: int, first: float, last: float, bins
     return SegmentSummary(int(n), int(checked), labels, unsure, density)
 
 
-def next_one(
+def next_segment(
     connection: Connection,
     bag_id: int,
     *,

@@ -10,12 +10,14 @@ import numpy as np
 from sqlalchemy import Connection, Row, select
 
 from miml_core.bags import BACKGROUND
+from miml_core.media.grid import Grid
 from miml_core.project.db.schema import grids, verdicts
 from miml_core.project.db.schema import segments as table
 from miml_core.project.errors import Gone
 from miml_core.project.queries import predictions
 from miml_core.project.records import Ring, Segment
 from miml_core.project.review_records import Prediction
+from miml_core.segments.regions import Region, resample
 
 if TYPE_CHECKING:
     from miml_core.media.grid import Grid
@@ -32,16 +34,16 @@ def of_bag(
     return _segments(connection, table.c.bag_id == bag_id, predicted=predictions, tolerance=tolerance)
 
 
-def matching(connection: Connection, which: Any, *, tolerance: float | None = SCREEN_TOLERANCE) -> list[Segment]:
+def find_segments(connection: Connection, which: Any, *, tolerance: float | None = SCREEN_TOLERANCE) -> list[Segment]:
     """Return live segments that match a condition on their table, by number, with their predictions."""
     return _segments(connection, which, predicted=True, tolerance=tolerance)
 
 
-def one(connection: Connection, segment_id: int) -> Segment:
+def get_segment(connection: Connection, segment_id: int) -> Segment:
     """Return one segment; raises `Gone` if there is none."""
     found = _segments(connection, table.c.id == segment_id, predicted=True, tolerance=SCREEN_TOLERANCE)
     if not found:
-        raise Gone(f"Segment number {segment_id} does not exist any more.")
+        raise Gone(f"This segment (id {segment_id}) no longer exists; open its bag again.")
     return found[0]
 
 
@@ -53,20 +55,16 @@ def regions(connection: Connection, bag_id: int) -> list[tuple[int, Region, Grid
 
 def region(row: Row[Any]) -> Region:
     """Return the mask of a segment."""
-    from miml_core.segments.regions import Region
-
     return Region.from_bytes(row.region)
 
 
 def on_grid(connection: Connection, row: Row[Any], wanted: Grid) -> Region:
-    """Return the mask of a segment on another grid; outside of it, its own mask, because no mask may be empty."""
+    """Return the mask of a segment on another grid; outside it, its own mask, because no mask may be empty."""
     return move_to_grid(row, grid(connection, row.grid_id), wanted)
 
 
 def move_to_grid(row: Row[Any], own: Grid, wanted: Grid) -> Region:
-    """Do the same as `on_grid` if the segment's own grid is known."""
-    from miml_core.segments.regions import resample
-
+    """Return the region of a segment, whose own grid is known, on the wanted grid."""
     shape = region(row)
     return shape if own == wanted else resample(shape, own, wanted) or shape
 
@@ -90,8 +88,6 @@ def _grid_text(connection: Connection, grid_id: int) -> str:
 
 @lru_cache(maxsize=256)
 def _parse_grid(text: str) -> Grid:
-    from miml_core.media.grid import Grid
-
     return Grid.from_dict(json.loads(text))
 
 
@@ -144,8 +140,6 @@ def _segment(row: Row[Any], outline: list[Ring], guess: Prediction | None) -> Se
 @lru_cache(maxsize=20_000)
 def _outline(stored: bytes, grid_text: str, tolerance: float) -> tuple[Ring, ...]:
     """Return rings in real units; cached, because a screen asks for the same bag after every edit."""
-    from miml_core.segments.regions import Region
-
     on = _parse_grid(grid_text)
     rings = []
     for ring in Region.from_bytes(stored).outline(tolerance):

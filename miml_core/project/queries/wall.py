@@ -108,7 +108,7 @@ _N_LABELLED = text(
 
 
 def wall_ids(connection: Connection, query: WallQuery, *, offset: int = 0, limit: int = MOST_IDS) -> list[int]:
-    """Return the ids of a wall in its order; segments that do not exist any more are left out."""
+    """Return the ids of a wall in its order; segments that no longer exist are left out."""
     if query.predicted is None:
         given = connection.execute(_GIVEN, {"ids": json.dumps(list(query.segments))}).scalars().all()
         return list(given[offset : offset + limit])
@@ -129,7 +129,7 @@ def wall_size(connection: Connection, query: WallQuery) -> int:
 
 
 def wall_items(connection: Connection, segment_ids: Sequence[int]) -> list[WallItem]:
-    """Return what a wall shows of segments, in the order asked for, without those that do not exist any more."""
+    """Return what a wall shows of segments, in the order asked for, without those that no longer exist."""
     rows = {row.id: row for row in connection.execute(_ITEMS, {"ids": json.dumps(list(segment_ids))})}
     guesses = _guesses(connection, list(rows.values()))
     return [_item(rows[one], guesses.get(one, [])) for one in dict.fromkeys(segment_ids) if one in rows]

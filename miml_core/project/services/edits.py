@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from miml_core.errors import BagtagError
-from miml_core.project.edits import apply, label_import, merging, tag_table
+from miml_core.exchange.species_csv import read_species
+from miml_core.project.edits import apply, import_preview, tag_table
 from miml_core.project.edits.bags import RemoveBags, SetNote
 from miml_core.project.edits.classes import AddClass, AddClasses, ChangeClass, MergeClasses, RemoveClass, TagByName
 from miml_core.project.edits.conflicts import ResolveConflicts
 from miml_core.project.edits.edit import Edit
-from miml_core.project.edits.label_import import ImportPreview
+from miml_core.project.edits.import_preview import ImportPreview
 from miml_core.project.edits.label_many import AcceptAbove, LabelMany
 from miml_core.project.edits.label_plan import ImportOptions
 from miml_core.project.edits.labels import Accept, AcceptBag, SetLabel
 from miml_core.project.edits.merge_copy import MergeCopy
+from miml_core.project.edits.merge_plan import preview_merge
 from miml_core.project.edits.merge_records import MergePlan
 from miml_core.project.edits.shapes import DeleteSegments, DrawSegment, MergeSegments, RedrawSegment, SplitSegment
 from miml_core.project.edits.tags import Finish, NothingHere, SetTags, Tag, Unfinish
@@ -83,11 +85,6 @@ class Edits(Service):
         """
         edit = edit if isinstance(edit, Edit) else apply.parse_edit(edit)
         return apply.perform_once(self._store, nonce, number, edit, self._name_or_own(annotator), seen)
-
-    def last_number(self, nonce: str) -> int:
-        """Return the highest number stored for a screen; -1 when there is none."""
-        with self._store.read() as connection:
-            return apply.last_number(connection, nonce)
 
     # tags
 
@@ -301,8 +298,6 @@ class Edits(Service):
 
     def import_classes(self, path: str | Path, *, annotator: str | None = None) -> EditResult:
         """Add classes from a CSV with a column name, and optionally scientific_name, colour, shortcut, note."""
-        from miml_core.exchange.species_csv import read_species
-
         return self.apply(AddClasses([asdict(row) for row in read_species(path)]), annotator=annotator)
 
     def import_tags(self, path: str | Path, *, annotator: str | None = None) -> TagImport:
@@ -319,7 +314,7 @@ class Edits(Service):
 
         `beside` is the folder that relative paths in the table start from.
         """
-        return label_import.preview(self._store, table, options or ImportOptions(), beside)
+        return import_preview.preview(self._store, table, options or ImportOptions(), beside)
 
     def import_labels(
         self, shown: ImportPreview, *, leave_out_errors: bool = False, annotator: str | None = None
@@ -331,7 +326,7 @@ class Edits(Service):
         BagtagError
             Lines of the files cannot be read and `leave_out_errors` is false, or there is nothing to import.
         """
-        return label_import.carry_out(
+        return import_preview.import_previewed(
             self._store, shown, self._name_or_own(annotator), leave_out_errors=leave_out_errors
         )
 
@@ -342,7 +337,7 @@ class Edits(Service):
 
         The copy is only read. The plan has Cohen's kappa of tags and labels that both gave independently.
         """
-        return merging.preview(self._store, Path(other))
+        return preview_merge(self._store, Path(other))
 
     def merge_copy(self, plan: MergePlan, *, annotator: str | None = None) -> EditResult:
         """Merge a copy as a plan shows it: one edit, which is undone as a whole.

@@ -45,7 +45,7 @@ class Exports(Service):
         not need them (`Format.needs_outlines`) are written faster without.
         """
         with self._store.read() as connection:
-            return export_rows.rows(
+            return export_rows.read_rows(
                 connection,
                 what,
                 min_probability=min_probability,

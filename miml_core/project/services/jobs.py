@@ -68,18 +68,18 @@ class Jobs(Service):
 
     def list(self, *, active: bool = False, limit: int = 50) -> builtins.list[Job]:
         """Return the latest jobs first; finds dead workers and starts waiting jobs."""
-        return queue.listing(self._store, active=active, limit=limit)
+        return queue.list_jobs(self._store, active=active, limit=limit)
 
     def list_stopped(self, *, limit: int = 50) -> builtins.list[Job]:
         """Return jobs that another computer or another copy of the project queued or began, and that do not run.
 
         They never start by themselves: `restart` starts one on this computer, `cancel` removes it.
         """
-        return queue.listing(self._store, stopped=True, limit=limit)
+        return queue.list_jobs(self._store, stopped=True, limit=limit)
 
     def get(self, job_id: int) -> Job:
         """Return one job as it is now; raises `Gone` when there is none."""
-        return queue.one(self._store, job_id)
+        return queue.get_job(self._store, job_id)
 
     def cancel(self, job_id: int) -> Job:
         """Ask a job to stop; it stops within 2 s and keeps what it finished."""

@@ -69,6 +69,11 @@ class Media(Service):
         """Check some files, for at most `seconds`, so that lists and counts show which are missing or changed."""
         state.refresh(self._store, builtins.list(media_ids), seconds=seconds)
 
+    def changed_ids(self) -> builtins.list[int]:
+        """Return the ids of the files that have changed, as last checked."""
+        with self._store.read() as connection:
+            return changes.changed_ids(connection)
+
     def accept_changed(self, media_ids: Sequence[int] | None = None, *, annotator: str | None = None) -> Accepted:
         """Accept files that have changed as they are now: the next segment job detects their segments again."""
         return changes.accept_changed(self._store, self._name_or_own(annotator), media_ids)
@@ -78,7 +83,7 @@ class Media(Service):
         return access.blocked_folders(self._store)
 
     def allow_folder(self, folder: str | Path) -> None:
-        """Record, outside of the project, that its media below `folder` may be used on this computer."""
+        """Record, outside the project, that its media below `folder` may be used on this computer."""
         access.allow_folder(self._store.folder, Path(folder))
 
     def relink(self, folder: str | Path) -> builtins.list[str]:

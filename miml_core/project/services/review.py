@@ -7,11 +7,11 @@ from typing import Literal
 
 from miml_core.project.db import settings
 from miml_core.project.queries import (
-    above,
     certainty,
     checked_predictions,
     conflicts,
     predictions,
+    predictions_above,
     review_queue,
     tag_reasons,
     wall,
@@ -43,7 +43,7 @@ class Review(Service):
     >>> with example_project() as project:
     ...     queue = [item.segment_id for item in project.review.queue("least_sure")]
     ...     sizes = project.review.sizes()
-    ...     above = project.review.above(0.5)
+    ...     above = project.review.count_above(0.5)
     >>> sorted(queue), sizes["least_sure"], above
     ([1, 2, 3, 4], 4, {1: 2, 2: 2})
     """
@@ -101,7 +101,7 @@ class Review(Service):
             return conflicts.all_merges(connection)
 
     def sure_from(self) -> float:
-        """Return the probability from which on a prediction counts as sure, for the whole project.
+        """Return the confidence threshold of the project: from this probability on, a prediction is shown as a label.
 
         Below it a segment is shown as "?" with its best guesses. It is what somebody chose (`set_sure_from`), else
         the threshold of the current run.
@@ -145,10 +145,10 @@ class Review(Service):
         with self._store.read() as connection:
             return checked_predictions.open_predictions(connection, class_id)
 
-    def above(self, threshold: float) -> dict[int, int]:
+    def count_above(self, threshold: float) -> dict[int, int]:
         """Return {class id or `BACKGROUND`: number of segments} that `edits.accept_above(threshold)` would accept."""
         with self._store.read() as connection:
-            return above.count_above(connection, threshold)
+            return predictions_above.count_above(connection, threshold)
 
     def wall(self, query: WallQuery, *, offset: int = 0, limit: int = 120) -> list[WallItem]:
         """Return a part of a wall: the segments of a class, or a given list of segments."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from miml_core.project.jobs import queue
+from miml_core.project.jobs import queue, repredict
 from miml_core.project.learning import predicting, training_runs
 from miml_core.project.learning.model_outputs import ModelOutputs
 from miml_core.project.queries import runs
@@ -55,6 +55,8 @@ class Runs(Service):
         """Make a finished run the current one; its predictions are shown from now on."""
         if training_runs.choose(self._store, run_id):
             queue.start(self._store, "predict", {"run": run_id}, self._annotator)
+        else:
+            repredict.note_stale(self._store)
         return self.get(run_id)
 
     def remove(self, run_id: int) -> None:
@@ -98,6 +100,10 @@ class Runs(Service):
     def predict_bag(self, bag_id: int) -> int:
         """Predict one bag again with the current run; return how many segments were predicted.
 
-        It is 0 if there is no run or no segment is described.
+        It is 0 if there is no run or no segment has features, or if somebody changes the bag meanwhile; it is then
+        predicted soon, or when the project is closed.
         """
-        return predicting.predict_bag(self._store, bag_id)
+        n_segments = predicting.predict_bag(self._store, bag_id)
+        if n_segments is None:
+            repredict.note_bags(self._store, [bag_id])
+        return n_segments or 0

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from miml_core.project.instances import cutouts, resegment
 from miml_core.project.instances.cutouts import Cutouts
-from miml_core.project.queries import features, segment_ranges, segmenter_lessons, segments
-from miml_core.project.queries.segmenter_lessons import SegmenterLessons
+from miml_core.project.queries import features, segment_ranges, segmenter_examples, segments
+from miml_core.project.queries.segmenter_examples import SegmenterExamples
 from miml_core.project.records import Segment, SegmentRange, SegmentSummary
 from miml_core.project.review_records import ResegmentPreview
 from miml_core.project.services.service import Service
@@ -46,7 +46,7 @@ class Segments(Service):
     def get(self, segment_id: int) -> Segment:
         """Return one segment; raises `Gone` when there is none."""
         with self._store.read() as connection:
-            return segments.one(connection, segment_id)
+            return segments.get_segment(connection, segment_id)
 
     def cutouts(self, segment_ids: Sequence[int], *, large: bool = False) -> Cutouts:
         """Return small pictures of segments, or `large` ones of pictures."""
@@ -79,7 +79,7 @@ class Segments(Service):
     ) -> int | None:
         """Return the id of the next or previous segment by time, from a segment (`after`) or a time (`at`)."""
         with self._store.read() as connection:
-            return segment_ranges.next_one(
+            return segment_ranges.next_segment(
                 connection, bag_id, after=after, at=at, step=step, unchecked=unchecked, wrap=wrap
             )
 
@@ -89,7 +89,7 @@ class Segments(Service):
             return segments.regions(connection, bag_id)
 
     def features(self, bag_id: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return (segment ids, features) of a bag, for the segments that are described."""
+        """Return (segment ids, features) of a bag, for the segments that have features."""
         with self._store.read() as connection:
             return features.of_bag(connection, bag_id)
 
@@ -123,7 +123,7 @@ class Segments(Service):
         """
         return resegment.preview(self._store, bag_ids, scope=scope, try_bags=try_bags, tried=settings)
 
-    def segmenter_lessons(self) -> SegmenterLessons:
+    def segmenter_examples(self) -> SegmenterExamples:
         """Return how many segments people kept and deleted, and whether a segmenter can learn from them."""
         with self._store.read() as connection:
-            return segmenter_lessons.count(connection)
+            return segmenter_examples.count(connection)

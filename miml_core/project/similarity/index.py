@@ -48,6 +48,7 @@ class SimilarityIndex:
 
     @property
     def space(self) -> VectorSpace:
+        """The space of the vectors."""
         return self.stored.space
 
     @property
@@ -122,7 +123,7 @@ class SimilarityIndex:
             if not self._is_stored(bag_id, ids, vectors):
                 self.changed[bag_id] = ids, vectors
             bags.discard(bag_id)
-        for bag_id in bags & known:  # it has no features any more
+        for bag_id in bags & known:  # it no longer has features
             self.changed[bag_id] = np.empty(0, dtype=np.int64), np.empty((0, self.space.width), dtype=np.float32)
         self.revision, self.n_described = revision, described
         self._update_rows()
@@ -175,7 +176,7 @@ def index_of(store: Store) -> SimilarityIndex:
     Raises
     ------
     BagtagError
-        No segment is described.
+        No segment has features.
     """
     with _lock:
         index = _indexes.get(store)
@@ -194,7 +195,7 @@ def build(store: Store, connection: Connection) -> SimilarityIndex:
     key = settings.feature_key(connection)
     sizes = _sizes(connection, key)
     if not sizes:
-        raise BagtagError("No segment is described yet: find segments first.")
+        raise BagtagError("No segment has features yet; detect segments on the Segment page first.")
     bag_ids = np.array(sorted(sizes), dtype=np.int64)
     sample, n_columns = _sample(connection, key, bag_ids)
     space = VectorSpace.fit(sample, features.n_hand_made(connection, n_columns))

@@ -6,10 +6,10 @@ for 15 to 40 s in every new process. Both are seeded, so that the same segments 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
+
+from miml_core.progress import Progress, ignore_progress
 
 FEWEST = 20
 """A map of fewer segments would show nothing."""
@@ -19,12 +19,9 @@ _EARLY, _LATER = 250, 500
 _ROWS_AT_ONCE = 1000
 _EVERY = 10
 
-Tick = Callable[[int, int, str], None]
-"""Called with what is done, of how much, and what; it may raise to stop."""
-
 
 def nearest_neighbours(
-    vectors: NDArray[np.float32], k: int, tick: Tick | None = None
+    vectors: NDArray[np.float32], k: int, progress: Progress = ignore_progress
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return (n, k) rows of the nearest others of each vector, the nearest first, and their Euclidean distances.
 
@@ -40,8 +37,7 @@ def nearest_neighbours(
     rows = np.empty((n, k), dtype=np.int64)
     distances = np.empty((n, k), dtype=np.float32)
     for start in range(0, n, _ROWS_AT_ONCE):
-        if tick is not None:
-            tick(start, n, "comparing segments")
+        progress(start, n, {"what": "comparing segments"})
         part = slice(start, min(start + _ROWS_AT_ONCE, n))
         squared = vectors[part] @ vectors.T
         squared *= -2.0
@@ -65,7 +61,7 @@ def map_of(
     vectors: NDArray[np.float32],
     neighbours: NDArray[np.int64],
     distances: NDArray[np.float32],
-    tick: Tick | None = None,
+    progress: Progress = ignore_progress,
 ) -> NDArray[np.float32]:
     """Return (n, 2) places of vectors, given their nearest neighbours; each axis runs from about -1 to 1.
 
@@ -91,8 +87,7 @@ def map_of(
     def callback(iteration: int, error: float, embedding: object) -> None:
         nonlocal done
         done += _EVERY  # `iteration` begins again after the first phase
-        if tick is not None:
-            tick(min(done, of), of, "arranging the map")
+        progress(min(done, of), of, {"what": "computing the map"})
 
     fitted = TSNE(
         n_jobs=1,

@@ -28,8 +28,8 @@ def nearest(store: Store, segment_id: int, count: int = 200) -> list[tuple[int, 
     vector = index.vector_of(segment_id)
     if vector is None or not np.isfinite(vector).all() or (index.space.cosine and not vector.any()):
         raise BagtagError(
-            f"Segment {segment.number} of {bag.name} is not described yet, so nothing can be compared with it. "
-            "Describe the segments on the Segment page, or choose another one."
+            f"Segment {segment.number} of {bag.name} has no features yet, so nothing can be compared with it. "
+            "Detect segments again on the Segment page, or choose another segment."
         )
     wanted = count + 1
     while True:

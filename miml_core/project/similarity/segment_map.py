@@ -16,6 +16,7 @@ from miml_core.array_files import read_arrays
 from miml_core.atomic_files import atomic_writer
 from miml_core.bags import BACKGROUND
 from miml_core.errors import BagtagError
+from miml_core.progress import Progress, ignore_progress
 from miml_core.project.db import settings
 from miml_core.project.db.cache import FOLDER as CACHE
 from miml_core.project.db.own_folders import find_own_folder, is_real_file, own_folder
@@ -85,9 +86,9 @@ class MapState:
     """Of `predicted`; 0 without one."""
 
 
-def make_map(store: Store, tick: layout.Tick) -> SegmentMap:
-    """Compute the map of the segments that are described, and keep it in the project's cache."""
-    tick(0, 1, "reading features")
+def make_map(store: Store, progress: Progress = ignore_progress) -> SegmentMap:
+    """Compute the map of the segments that have features, and keep it in the project's cache."""
+    progress(0, 1, {"what": "reading features"})
     index = index_of(store)
     with store.read() as connection:
         ids = live_segments(connection, index.segment_ids)
@@ -95,13 +96,13 @@ def make_map(store: Store, tick: layout.Tick) -> SegmentMap:
         key = settings.feature_key(connection)
     if len(chosen) < layout.FEWEST:
         raise BagtagError(
-            f"Only {len(chosen)} segments are described: a map needs at least {layout.FEWEST}. "
-            "Find segments in more recordings or pictures first."
+            f"Only {len(chosen)} segments have features, and a map needs at least {layout.FEWEST}. "
+            "Detect segments in more recordings or pictures first."
         )
     vectors = index.vectors_of(chosen)
-    neighbours, distances = layout.nearest_neighbours(vectors, layout.n_neighbours(len(chosen)), tick)
-    places = layout.map_of(vectors, neighbours, distances, tick)
-    tick(0, 1, "finding clusters")
+    neighbours, distances = layout.nearest_neighbours(vectors, layout.n_neighbours(len(chosen)), progress)
+    places = layout.map_of(vectors, neighbours, distances, progress)
+    progress(0, 1, {"what": "finding clusters"})
     made = SegmentMap(
         chosen,
         places,

@@ -10,7 +10,7 @@ the current run with a probability of at least `SURE`. A cluster that occurs in 
 stands out. Whether a cluster is a species or noise the tags cannot show.
 
 Measured on HJA bird song, its tags given except those of the hidden species, of which nothing is known (`MOSTLY` and
-the size of clusters were chosen with these figures in sight). Clusters that stood out, by the kind of most of their
+the size of clusters were chosen using these figures). Clusters that stood out, by the kind of most of their
 segments:
 
 * Only segments that the authors labelled (4998): with nothing hidden none. With each of the eight most frequent species

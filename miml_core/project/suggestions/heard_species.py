@@ -1,4 +1,4 @@
-"""The species that BirdNET hears in a bag, computed once and kept in the project's cache."""
+"""The species that BirdNET detects in a bag, computed once and kept in the project's cache."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from miml_core.features.birdnet import is_sampled, mean_scores, score_clip
+from miml_core.features.birdnet.files import VERSION
+from miml_core.features.birdnet.network import N_SPECIES
 from miml_core.json_text import to_json
 from miml_core.media.audio import Channel
 from miml_core.project.db import cache, settings
@@ -67,8 +70,6 @@ def _scores_of_bag(
     store: Store, bag_id: int, file: BagFile, start: float, end: float, channel: Channel
 ) -> NDArray[np.float32]:
     """Return the (6522,) scores of a bag, from the timeline that its features are made from; a sample of a long bag."""
-    from miml_core.features.birdnet import is_sampled, mean_scores, score_clip
-
     if is_sampled(end - start):
         return score_clip(file.path, start, end, channel)
     return mean_scores(window_embeddings_of_bag(store, bag_id))
@@ -80,8 +81,6 @@ def _best(scores: NDArray[np.float32]) -> dict[int, float]:
 
 
 def _version() -> str:
-    from miml_core.features.birdnet.files import VERSION
-
     return VERSION
 
 
@@ -100,6 +99,4 @@ def _read(store: Store, name: str) -> dict[int, float] | None:
 
 
 def _is_species(index: object) -> bool:
-    from miml_core.features.birdnet.network import N_SPECIES
-
     return isinstance(index, int) and not isinstance(index, bool) and 0 <= index < N_SPECIES

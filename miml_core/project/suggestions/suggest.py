@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from miml_core.errors import BagtagError
+from miml_core.features.birdnet import (
+    LICENCE,
+    WHOLE_YEAR,
+    birdnet_status,
+    birdnet_week,
+    find_species,
+    species_by_place,
+    species_list,
+    suitable_rate,
+)
 from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.schema import media
@@ -62,8 +72,6 @@ def suggest(store: Store, bag_id: int) -> BagSuggestions:
 
 def is_available(store: Store) -> bool:
     """Return whether there can be suggestions: there is a run, or BirdNET and sound that it can hear, or none yet."""
-    from miml_core.features.birdnet import birdnet_status, suitable_rate
-
     with store.read() as connection:
         if current_run(connection) is not None:
             return True
@@ -74,8 +82,6 @@ def is_available(store: Store) -> bool:
 
 
 def _heard(store: Store, bag_id: int) -> tuple[RecordingLocation, dict[int, float]]:
-    from miml_core.features.birdnet import LICENCE, birdnet_status, suitable_rate
-
     status = birdnet_status()
     if not status.installed:
         raise BagtagError(f"{status.reason} Its weights are licensed {LICENCE}.")
@@ -84,13 +90,14 @@ def _heard(store: Store, bag_id: int) -> tuple[RecordingLocation, dict[int, floa
         rate = connection.execute(select(media.c.rate).where(media.c.id == bag.media_id)).scalar()
         location = location_of_bag(connection, store.folder, bag_id)
     if rate and not suitable_rate(rate):
-        raise BagtagError(f"BirdNET hears sample rates from 16 to 96 kHz, and {bag.name} has {rate / 1000:g} kHz.")
+        raise BagtagError(
+            f"{bag.name} has a sample rate of {rate / 1000:g} kHz, and BirdNET supports 16 to 96 kHz only; tag this "
+            "bag without suggestions."
+        )
     return location, heard_species(store, bag_id)
 
 
 def _week(location: RecordingLocation) -> int | None:
-    from miml_core.features.birdnet import birdnet_week
-
     if location.place is None or location.recorded_at is None:
         return None
     return birdnet_week(location.recorded_at.date())
@@ -98,8 +105,6 @@ def _week(location: RecordingLocation) -> int | None:
 
 def _occurring(location: RecordingLocation) -> frozenset[int] | None:
     """Return the species that may occur at the place and in the week; None if the place is not known."""
-    from miml_core.features.birdnet import WHOLE_YEAR
-
     if location.place is None:
         return None
     week = _week(location)
@@ -108,8 +113,6 @@ def _occurring(location: RecordingLocation) -> frozenset[int] | None:
 
 @lru_cache(maxsize=64)
 def _species_at(latitude: float, longitude: float, week: int) -> frozenset[int]:
-    from miml_core.features.birdnet import species_by_place, species_list
-
     probability = species_by_place(latitude, longitude, week)
     return frozenset(
         one.index for one in species_list() if not one.is_bird or probability[one.index] >= LEAST_OCCURRENCE
@@ -131,8 +134,6 @@ def _joined(
     heard: dict[int, float],
     occurring: frozenset[int] | None,
 ) -> list[Suggestion]:
-    from miml_core.features.birdnet import species_list
-
     classes_of: dict[int, list[Class]] = defaultdict(list)
     for one in classes:
         if (species := _species_of(one.name, one.scientific_name)) is not None:
@@ -156,8 +157,6 @@ def _joined(
 
 @lru_cache(maxsize=4096)
 def _species_of(name: str, scientific_name: str) -> Species | None:
-    from miml_core.features.birdnet import find_species
-
     return find_species(name, scientific_name)
 
 

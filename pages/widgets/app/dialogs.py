@@ -6,7 +6,7 @@ name is kept, and the frame of the pages calls it again in every run until it is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -29,6 +29,7 @@ def dialog_button(label: str, name: str, *, icon: str, primary: bool = False) ->
 
 
 def open_dialog(name: str) -> None:
+    """Open the dialog of that name."""
     forget_errors()
     st.session_state[_OPEN] = name
 
@@ -38,12 +39,7 @@ def close_dialog() -> None:
     st.session_state.pop(_OPEN, None)
 
 
-def show_dialogs(project: Project) -> None:
-    """Draw the dialog that is open, if any; called once in every run, after the page."""
-    from pages.widgets.library.add_media import add_media_dialog
-    from pages.widgets.library.class_editor import class_dialog
-
-    dialogs: dict[str, Callable[[Project], None]] = {"add": add_media_dialog, "classes": class_dialog}
-    name = st.session_state.get(_OPEN)
-    if name in dialogs:
-        dialogs[name](project)
+def show_dialogs(project: Project, dialogs: Mapping[str, Callable[[Project], None]]) -> None:
+    """Draw the one of the dialogs, by name, that is open; called once in every run, after the page."""
+    if (shown := dialogs.get(st.session_state.get(_OPEN, ""))) is not None:
+        shown(project)

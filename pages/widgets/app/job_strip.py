@@ -69,7 +69,7 @@ def _strip(project: Project, drawn_once: bool) -> None:
 
 
 def _note_ended(project: Project, active: list[Job]) -> None:
-    """See which jobs have ended since the last look; those that ended badly or partly stay listed."""
+    """Record the jobs that have ended since the last run; those that ended badly or partly stay listed."""
     now = {job.id for job in active}
     before: set[int] = st.session_state.get(_WATCHED, now)
     st.session_state[_WATCHED] = now
@@ -86,7 +86,7 @@ def _note_ended(project: Project, active: list[Job]) -> None:
 
 def _offer_changes(titles: list[str]) -> None:
     with st.container(key="job-changes", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":material/info: {', '.join(titles)}: ended since this page was drawn.", width="stretch")
+        st.markdown(f":material/info: {', '.join(titles)}: ended after this page was loaded.", width="stretch")
         st.button("Show changes", key="job-show-changes", icon=":material/refresh:", on_click=st.rerun)
 
 
@@ -138,7 +138,7 @@ def _ending(job: Job) -> str:
     if job.state == "done":
         return f"**{title}** is done, but {failed} could not be processed."
     if job.state == "dead":
-        return f"**{title}** stopped unexpectedly: its process is gone. What it had finished is kept."
+        return f"**{title}** stopped unexpectedly: its process ended. Finished work is kept; press Resume to continue."
     if job.state == "failed":
         return f"**{title}** failed: {plain(job.message)}"
     return f"**{title}** was stopped; {failed} could not be processed."
@@ -185,7 +185,7 @@ def _title(job: Job) -> str:
 def _details(project: Project, job: Job) -> None:
     failures = project.jobs.failures(job.id)
     if failures:
-        rows = [{"What": failure.item, "Why": failure.reason} for failure in failures]
+        rows = [{"File or bag": failure.item, "Reason": failure.reason} for failure in failures]
         st.dataframe(rows, hide_index=True, width=560)
     if log := project.jobs.log(job.id):
         st.code("\n".join(log[-40:]), language=None)

@@ -14,9 +14,9 @@ from miml_core import BagtagError
 from miml_core.atomic_files import atomic_writer
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of, open_once, project_by_key
+from pages.widgets.app.recent_projects import known_projects, remember
 from pages.widgets.folders.paths import home_folder
-from pages.widgets.folders.reachable import look_in_time
-from pages.widgets.start.recent_projects import known_projects, remember
+from pages.widgets.folders.reachable import call_with_timeout
 
 _FOLDER = "session.folder"
 _ANNOTATOR = "session.annotator"
@@ -30,7 +30,7 @@ def open_project(folder: str | Path) -> Project:
     """Open a project in this tab; raises `BagtagError` when it cannot be."""
     folder = Path(folder)
     try:
-        look_in_time(folder, folder.stat, _OPEN_SECONDS)
+        call_with_timeout(folder, folder.stat, _OPEN_SECONDS)
         open_once(folder, again=True)
     except OSError as error:
         raise BagtagError(f"{str(folder)!r} cannot be opened: {error.strerror or error}.") from error

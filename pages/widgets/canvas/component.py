@@ -16,13 +16,15 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of, open_once
-from pages.widgets.canvas.requested_bag import BagRequest, requested_bag
+from pages.widgets.app.page_requests import keep_request, latest_request
 from pages.widgets.routes.assets import files, version
 from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
-from pages.widgets.similar import open_reported_similar
+from pages.widgets.segment_selections import open_reported_similar
 
 Mode = Literal["review", "segment", "tag", "view", "preview"]
 
+STYLES = ["canvas.css", "side_panel.css", "toolbar.css", "picture.css", "statusbar.css"]
+"""Style sheets of the editor, in the order in which they apply."""
 RESERVED_KEYS = frozenset("0/?+-=adeflmnpsuxzrc ")
 """Keys of the canvas and of Streamlit, which no class may have as its shortcut."""
 
@@ -70,7 +72,7 @@ def canvas(
     int or None
         The bag on screen as last reported by the browser; `bag_id` before that and without `report_bag`.
     """
-    request = None if mode == "preview" else requested_bag(project)
+    request = None if mode == "preview" else latest_request(project, "canvas")
     data = canvas_data(
         project,
         bag_id,
@@ -86,15 +88,22 @@ def canvas(
         key=key,
     )
     similar = partial(open_reported_similar, project, key)
-    _component()(key=key, data=data, on_shown_change=_ignore, on_rerun_change=_ignore, on_similar_change=similar)
+    _component()(
+        key=key, data=data, on_shown_change=ignore_report, on_rerun_change=ignore_report, on_similar_change=similar
+    )
     reported = (st.session_state.get(key) or {}).get("shown") if report_bag else None
     return reported if isinstance(reported, int) else bag_id
+
+
+def request_bag(project: Project, bag_id: int, segment_id: int | None = None) -> None:
+    """Make the next canvas open this bag and select the segment, whether or not its queue contains it."""
+    keep_request(project, "canvas", bag=bag_id, segment=segment_id)
 
 
 def canvas_data(
     project: Project,
     bag_id: int | None,
-    request: BagRequest | None,
+    request: Mapping[str, Any] | None,
     *,
     mode: Mode,
     queue: Mapping[str, str | int] | None,
@@ -106,16 +115,16 @@ def canvas_data(
     report_bag: bool = False,
     key: str = "canvas",
 ) -> dict[str, Any]:
-    """Return what the browser's part of the canvas gets; the parameters are those of `canvas`."""
+    """Return what the browser's part of the canvas gets; `request` is the latest one, the rest as for `canvas`."""
     open_once(project.folder)
     return {
-        **access(project),
+        **browser_access(project, "canvas.js", STYLES),
         "name": key,
         "mode": mode,
         "suggests": _suggests(project, mode),
         "bag": bag_id,
         "queue": None if queue is None else dict(queue),
-        "request": _request(request),
+        "request": request,
         "preview": preview,
         "height": height,
         "around": around,
@@ -126,7 +135,7 @@ def canvas_data(
     }
 
 
-def _ignore() -> None:
+def ignore_report() -> None:
     """Do nothing: Streamlit only needs a callback to learn the names of the component's state."""
 
 
@@ -142,13 +151,17 @@ def _component() -> Any:
     return st.components.v2.component("bagtag_canvas", js=files()["loader.js"].decode())
 
 
-def _request(request: BagRequest | None) -> dict[str, Any] | None:
-    return None if request is None else {"id": request.id, "bag": request.bag_id, "segment": request.segment_id}
+def browser_access(project: Project, entry: str, styles: list[str]) -> dict[str, Any]:
+    """Return what the browser needs to load a component and to use the routes of a project.
 
-
-def access(project: Project) -> dict[str, str]:
-    """Return what the browser needs to fetch and store by the routes of a project."""
+    Parameters
+    ----------
+    entry, styles
+        The module of `assets/canvas` that shows the component, and its style sheets.
+    """
     return {
+        "entry": entry,
+        "styles": styles,
         "base": _base_path(),
         "assets": version(),
         "project": key_of(project.folder),

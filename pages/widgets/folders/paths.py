@@ -9,7 +9,8 @@ from pathlib import Path
 
 from miml_core import BagtagError
 from miml_core.errors import printable
-from pages.widgets.folders.reachable import look_at, look_in_time
+from miml_core.exchange.names import is_safe_name
+from pages.widgets.folders.reachable import call_all_with_timeout, call_with_timeout
 
 MOST_FOLDERS = 500
 """How many folders of one folder are offered; beyond that a path is typed."""
@@ -32,13 +33,21 @@ def allowed_roots(project_folder: Path | None = None) -> list[Path]:
     ]
     if project_folder is not None:
         asked.append(project_folder.parent)
-    looks = look_at({path: partial(_resolve_folder, path) for path in asked})
-    found = sorted({path for path in looks.values() if isinstance(path, Path)}, key=lambda path: len(path.parts))
+    results = call_all_with_timeout({path: partial(_resolve_folder, path) for path in asked})
+    found = sorted({path for path in results.values() if isinstance(path, Path)}, key=lambda path: len(path.parts))
     roots: list[Path] = []
     for path in found:
         if not any(path.is_relative_to(root) for root in roots):
             roots.append(path)
     return roots
+
+
+def free_folder(parent: Path, stem: str) -> Path:
+    """Return a folder that does not exist yet, with a number after its name if that is taken."""
+    number = 1
+    while (folder := parent / (stem if number == 1 else f"{stem}-{number}")).exists():
+        number += 1
+    return folder
 
 
 def _resolve_folder(path: Path) -> Path | None:
@@ -55,23 +64,31 @@ def inside(typed: str | Path, roots: list[Path]) -> Path:
     try:
         path = Path(text).expanduser()
         path = path if path.is_absolute() else roots[0] / path
-        path = look_in_time(path, path.resolve)
+        path = call_with_timeout(path, path.resolve)
     except (OSError, RuntimeError, ValueError) as error:
         raise BagtagError(f"{text!r} is not a usable path: {error}.") from error
     if not any(path.is_relative_to(root) for root in roots):
         listed = ", ".join(str(root) for root in roots)
         raise BagtagError(
-            f"{str(path)!r} is outside of the folders that Bagtag may use ({listed}). "
+            f"{str(path)!r} is outside the folders that Bagtag may use ({listed}). "
             "Start it with BAGTAG_ROOTS set to allow another."
         )
     return path
+
+
+def new_folder_below(parent: Path, name: str, roots: list[Path]) -> Path:
+    """Return the path of a folder to be created in `parent`; raises `BagtagError` if a folder cannot have this name."""
+    name = name.strip()
+    if not is_safe_name(name):
+        raise BagtagError(f"{name!r} is not a name for a folder; choose another one.")
+    return inside(parent / name, roots)
 
 
 def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
     """Return the path as `inside` does, for a folder that must exist."""
     path = inside(typed, roots)
     try:
-        is_folder, exists = look_in_time(path, lambda: (path.is_dir(), path.exists()))
+        is_folder, exists = call_with_timeout(path, lambda: (path.is_dir(), path.exists()))
     except (OSError, ValueError) as error:
         raise BagtagError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     if not is_folder:
@@ -83,7 +100,7 @@ def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
 def subfolders(folder: Path, roots: list[Path]) -> list[str]:
     """Return the names of the folders in a folder that may be entered, without hidden ones."""
     try:
-        return look_in_time(folder, lambda: _list_subfolders(folder, roots))
+        return call_with_timeout(folder, lambda: _list_subfolders(folder, roots), below=True)
     except OSError as error:
         raise BagtagError(f"{str(folder)!r} cannot be read: {error.strerror or error}.") from error
 

@@ -1,7 +1,10 @@
-"""Look at folders that may not respond: a dead network mount blocks whoever asks for it, for minutes or for ever.
+"""Access folders that may not respond: a dead network mount blocks its caller, for minutes or for ever.
 
-A look is a function that asks the file system. It runs in a daemon thread, and whoever asked goes on after a limit. A
-folder that blocked is not asked again while the first look at it is still blocked, so that no threads pile up.
+A function that accesses the file system runs in a daemon thread, and the caller continues after a timeout. A folder
+that blocked is not accessed again while the first call is still blocked, so that no threads pile up.
+
+The timeout is counted in steps, so that seconds in which the whole process did not get to run (a busy machine, a
+library that keeps the interpreter's lock) count as one step: they say nothing about the folder.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from typing import TypeVar
 
 from miml_core import BagtagError
 
-LIMIT_SECONDS = 1.0
+TIMEOUT_SECONDS = 1.0
 """How long a page waits for folders that do not respond, all together."""
+
+_STEPS = 20
 
 Result = TypeVar("Result")
 
@@ -27,47 +32,53 @@ class NotReachable(BagtagError):
     """A folder did not respond in time."""
 
 
-def look_at(
-    looks: Mapping[Path, Callable[[], Result]], seconds: float = LIMIT_SECONDS
+def call_all_with_timeout(
+    functions: Mapping[Path, Callable[[], Result]], seconds: float = TIMEOUT_SECONDS, *, below: bool = False
 ) -> dict[Path, Result | Exception]:
-    """Run all looks at the same time; returns what each returned or raised, `NotReachable` for those not in time."""
-    until = time.monotonic() + seconds
+    """Run a function for each folder, all at the same time; return what each returned or raised, or `NotReachable`.
+
+    Calls that go `below` their folder are known as such: if one is blocked, the folder itself may still respond.
+    """
     results: dict[Path, Result | Exception] = {}
-    threads = {path: _start(path, look, results, seconds) for path, look in looks.items()}
-    for thread in threads.values():
-        if thread is not None:
-            thread.join(max(until - time.monotonic(), 0.0))
+    threads = [_start(path, function, results, seconds, below) for path, function in functions.items()]
+    for _ in range(_STEPS):
+        running = next((thread for thread in threads if thread is not None and thread.is_alive()), None)
+        if running is None:
+            break
+        running.join(seconds / _STEPS)
     found = dict(results)
-    return {path: found.get(path, _no_response(path)) for path in looks}
+    return {path: found.get(path, _no_response(path)) for path in functions}
 
 
-def look_in_time(path: Path, look: Callable[[], Result], seconds: float = LIMIT_SECONDS) -> Result:
-    """Run one look; raises what it raises, or `NotReachable`."""
-    result = look_at({path: look}, seconds)[path]
+def call_with_timeout(
+    path: Path, function: Callable[[], Result], seconds: float = TIMEOUT_SECONDS, *, below: bool = False
+) -> Result:
+    """Run a function that accesses a folder; raises what it raises, or `NotReachable`."""
+    result = call_all_with_timeout({path: function}, seconds, below=below)[path]
     if isinstance(result, Exception):
         raise result
     return result
 
 
 def _start(
-    path: Path, look: Callable[[], Result], results: dict[Path, Result | Exception], seconds: float
+    path: Path, function: Callable[[], Result], results: dict[Path, Result | Exception], seconds: float, below: bool
 ) -> threading.Thread | None:
-    """Begin a look, unless an earlier one at the same folder has been blocked for longer than the limit."""
+    """Start a call, unless an earlier one for the same folder has been blocked for longer than the timeout."""
 
     def run() -> None:
         try:
-            results[path] = look()
+            results[path] = function()
         except Exception as error:
             results[path] = error
 
-    name = str(path)
+    name = f"below {path}" if below else str(path)
     with _lock:
         for known in [known for known, (thread, _) in _blocked.items() if not thread.is_alive()]:
             del _blocked[known]
         earlier = _blocked.get(name)
         if earlier is not None and time.monotonic() - earlier[1] >= seconds:
             return None
-        thread = threading.Thread(target=run, name=f"look at {name}", daemon=True)
+        thread = threading.Thread(target=run, name=f"access {name}", daemon=True)
         if earlier is None:
             _blocked[name] = (thread, time.monotonic())
         thread.start()

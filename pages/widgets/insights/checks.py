@@ -1,17 +1,15 @@
-"""Counts of an archive beside what its checked sample says."""
+"""Counts of an archive beside the estimates from its checked sample."""
 
 from __future__ import annotations
-
-import math
 
 import pandas as pd
 import streamlit as st
 
-from miml_core.archive.sampling import Estimate
+from miml_core.archive.estimate_tables import count_text, share_text
 from miml_core.insights import Choice, Detections
 from miml_core.insights.checks import checked_counts, sample_of
 from miml_core.project import Project
-from pages.widgets.text import thousands
+from pages.widgets.text import THIN_SPACE
 
 
 def show_checks(project: Project, source: Detections, choice: Choice) -> None:
@@ -28,10 +26,10 @@ def show_checks(project: Project, source: Detections, choice: Choice) -> None:
         {
             "class": one.class_name,
             "counted": one.counted,
-            "precision": _share(one.precision),
-            "from": one.threshold,
-            "right": _count(one.right),
-            "of_class": _count(one.of_class),
+            "precision": share_text(one.precision),
+            "threshold": one.threshold,
+            "correct": count_text(one.right, THIN_SPACE),
+            "of_class": count_text(one.of_class, THIN_SPACE),
             "checked": f"{one.answered} of {one.drawn}",
         }
         for one in checked_counts(source, estimates, choice.threshold)
@@ -41,13 +39,20 @@ def show_checks(project: Project, source: Detections, choice: Choice) -> None:
     columns = {
         "class": config.TextColumn("Class"),
         "counted": config.NumberColumn("Counted", help="Detections at the chosen probability, in the whole archive"),
-        "precision": config.TextColumn("Precision", help="Share that is right, with its 95 % interval"),
-        "from": config.NumberColumn("From", format="%.2f", help="Probability from which on the precision is estimated"),
-        "right": config.TextColumn("Right", help="Corrected count: detections from there on that are right"),
-        "of_class": config.TextColumn(
-            "Really of the class", help="Of all detections, whatever the model calls them and however probable"
+        "precision": config.TextColumn(
+            "Precision", help="Share of the detections that is correct, with its 95 % interval"
         ),
-        "checked": config.TextColumn("Checked", help="Detections of the sample that were answered"),
+        "threshold": config.NumberColumn(
+            "Threshold", format="%.2f", help="Lowest probability for which the precision is estimated"
+        ),
+        "correct": config.TextColumn(
+            "Correct", help="Corrected count: correct detections of at least this probability"
+        ),
+        "of_class": config.TextColumn(
+            "Estimated total of the class",
+            help="Detections that are of this class, whatever the predicted class and probability",
+        ),
+        "checked": config.TextColumn("Checked", help="Sampled detections that were reviewed"),
     }
     st.dataframe(
         pd.DataFrame(rows, columns=list(columns)),
@@ -57,16 +62,3 @@ def show_checks(project: Project, source: Detections, choice: Choice) -> None:
         key="insights.checks",
         alt="Counts and precision of each class by the checked sample",
     )
-
-
-def _share(found: Estimate) -> str:
-    if math.isnan(found.value):
-        return "no answers"
-    return f"{100 * found.value:.0f} % ({100 * found.low:.0f} – {100 * found.high:.0f})"
-
-
-def _count(found: Estimate) -> str:
-    if math.isnan(found.value):
-        return "no answers"
-    low, high = (thousands(round(value)) for value in (found.low, found.high))
-    return f"{thousands(round(found.value))} ({low} – {high})"

@@ -31,7 +31,7 @@ def choose_detections(project: Project, source: Detections) -> Choice:
             key=_CLASS,
         )
         threshold = st.slider(
-            "Lowest probability",
+            "Minimum probability",
             0.0,
             1.0,
             step=0.01,

@@ -17,8 +17,8 @@ from pages.widgets.app.session import go_to
 from pages.widgets.canvas import request_bag
 from pages.widgets.errors import attempt
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
+from pages.widgets.segment_selections import keep_selection, open_wall
 from pages.widgets.text import class_names, count, plain
-from pages.widgets.wall.selections import keep_selection, open_wall
 
 _MOST = 200
 _AROUND = 0.5
@@ -135,7 +135,7 @@ def _table(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> int | None:
         "site": config.TextColumn("Site"),
         "recording": config.TextColumn("Recording"),
         "picture": config.TextColumn("Picture"),
-        "at_s": config.NumberColumn("At, s", format="%.1f", width="small"),
+        "at_s": config.NumberColumn("Start (s)", format="%.1f", width="small"),
     }
     event: Any = st.dataframe(
         pd.DataFrame(rows, columns=list(columns)),
@@ -149,7 +149,7 @@ def _table(rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> int | None:
     )
     chosen = [place for place in event["selection"]["rows"] if place < len(rows)]
     if not chosen:
-        st.caption(f"Select a row to {'see' if 'picture' in columns else 'hear'} it." if rows else "There is none.")
+        st.caption(f"Select a row to {'see' if 'picture' in columns else 'hear'} it." if rows else "No detections.")
     return chosen[0] if chosen else None
 
 

@@ -17,16 +17,16 @@ from miml_core.media.recording_place import Place
 from pages.widgets.guidance import empty_state
 from pages.widgets.text import count, thousands
 
-Plot = Literal["activity", "sites", "classes", "accumulation", "together", "probability", "per_clip"]
+Plot = Literal["activity", "sites", "classes", "accumulation", "co_occurrence", "probability", "per_clip"]
 
 TITLES: dict[Plot, str] = {
     "activity": "Activity",
     "sites": "Sites and days",
     "classes": "Classes and sites",
     "accumulation": "Accumulation",
-    "together": "Together",
+    "co_occurrence": "Co-occurrence",
     "probability": "Probability",
-    "per_clip": "Counts per clip",
+    "per_clip": "Clip counts",
 }
 ListCell = Callable[[Choice], None]
 
@@ -45,7 +45,7 @@ class Sun:
 
 def choose_plot(source: Detections) -> Plot:
     """Draw the choice of the plot."""
-    titles = {**TITLES, "per_clip": f"Counts per {'clip' if source.is_sound else 'picture'}"}
+    titles = {**TITLES, "per_clip": f"{'Clip' if source.is_sound else 'Picture'} counts"}
     chosen: Plot = st.segmented_control(
         "Plot",
         list(TITLES),
@@ -66,14 +66,14 @@ def choose_rates(plot: Plot, source: Detections) -> None:
         st.toggle(
             "Per recorded hour" if source.is_sound else "Per picture",
             key=key,
-            help="Colours are detections per effort instead of counts.",
+            help=f"Colours show detections per {'recorded hour' if source.is_sound else 'picture'} instead of counts.",
         )
 
 
 def choose_picture_format() -> None:
     """Draw the choice of the format in which the camera button above a plot saves it."""
     st.segmented_control(
-        "Pictures are saved as",
+        "Save plots as",
         ["png", "svg"],
         default="png",
         required=True,
@@ -90,7 +90,7 @@ def draw_plot(plot: Plot, source: Detections, choice: Choice, sun: Sun | None, l
         empty_state(
             f"No {'recording' if source.is_sound else 'picture'} has a time",
             "Times are read from GUANO, from the notes of AudioMoth and Song Meter, and from names such as "
-            "20240501_043000.wav; of pictures from EXIF. Classes, sites and probabilities can be shown without.",
+            "20240501_043000.wav; of pictures from EXIF. Classes, sites and probabilities can be shown without times.",
             icon="schedule",
         )
         return
@@ -101,7 +101,7 @@ def draw_plot(plot: Plot, source: Detections, choice: Choice, sun: Sun | None, l
         "sites": _site_days,
         "classes": _class_sites,
         "accumulation": _accumulation,
-        "together": _together,
+        "co_occurrence": _co_occurrence,
         "probability": _probability,
         "per_clip": _per_clip,
     }
@@ -174,7 +174,7 @@ def _accumulation(source: Detections, choice: Choice) -> Choice | None:
     return None
 
 
-def _together(source: Detections, choice: Choice) -> Choice | None:
+def _co_occurrence(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import MOST_TOGETHER, co_occurrence_figure
 
     found = aggregates.co_occurrence(source, choice)
@@ -190,7 +190,7 @@ def _together(source: Detections, choice: Choice) -> Choice | None:
         f"Of the {noun}s with either of two classes, the share with both; {thousands(found.n_clips)} {noun}s.{shown}"
     )
     figure = co_occurrence_figure(found, is_sound=source.is_sound)
-    _show("together", figure, tables.co_occurrence_table(found), source, choice, summary)
+    _show("co_occurrence", figure, tables.co_occurrence_table(found), source, choice, summary)
     return None
 
 
@@ -199,7 +199,8 @@ def _probability(source: Detections, choice: Choice) -> Choice | None:
 
     found = aggregates.probability_histogram(source, choice)
     effort = aggregates.class_sites(source, choice)
-    checked = f" {count(found.n_checked, 'label')} of people are not in the bars." if found.n_checked else ""
+    by_people = count(found.n_checked, "label checked by people is", "labels checked by people are")
+    checked = f" {by_people} not included." if found.n_checked else ""
     total = int(found.counts.sum())
     summary = _summary(source, total, effort.effort_s.sum(), int(effort.clips.sum()))
     table = tables.histogram_table(found, effort.effort_s.sum() / 3600, int(effort.clips.sum()))

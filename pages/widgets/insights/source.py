@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,10 +18,10 @@ from miml_core.insights.archive_source import unread_results
 from miml_core.project import Project
 from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
 from pages.widgets.app.session import go_to
+from pages.widgets.background_work import BackgroundWork, Stopped
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_roots, existing_folder, home_folder
-from pages.widgets.start.background_work import BackgroundWork
 from pages.widgets.text import plain, time_left
 
 PREFERENCE = "insights"
@@ -33,7 +31,6 @@ _READ_AT_ONCE = 400
 _FRESH_SECONDS = 20.0
 """An archive is looked at again after that time: a command may be writing to it."""
 _POLL_SECONDS = 1.0
-_log = logging.getLogger("bagtag.pages")
 
 
 @dataclass(kw_only=True)
@@ -54,10 +51,6 @@ class _Kept:
 @st.cache_resource
 def _kept() -> _Kept:
     return _Kept()
-
-
-class _Stopped(Exception):
-    """The person does not want to wait."""
 
 
 def preferences(project: Project) -> dict[str, object]:
@@ -111,7 +104,7 @@ def _archive_form(project: Project, archive: Path | None) -> None:
 
 def _use_archive(project: Project) -> None:
     folder = chosen_folder(_FOLDER, project.folder)
-    models_of(folder)  # refuses a folder that is no archive
+    models_of(folder)  # refuses a folder that is not an archive
     remember(project, archive=str(folder), source="archive")
     st.session_state.pop(_MODEL, None)
 
@@ -201,26 +194,15 @@ def _start_reading(archive: Path, key: tuple[str, str]) -> None:
             return
         kept.readings[key] = reading
 
-    def progress(step: int, of: int, info: Mapping[str, float]) -> None:
-        reading.share = step / of if of else 1.0
-        if reading.stop:
-            raise _Stopped
-
     def read() -> None:
         try:
-            reading.source = open_source(archive=archive, model_id=key[1], progress=progress)
-        except _Stopped:
+            reading.source = open_source(archive=archive, model_id=key[1], progress=reading.report)
+        except Stopped:
             with kept.lock:
                 kept.readings.pop(key, None)
-        except BagtagError as error:
-            reading.problem = str(error)
-        except Exception:
-            _log.exception("An archive could not be read")
-            reading.problem = "The archive could not be read; the details are in the terminal where Bagtag was started."
-        finally:
-            reading.over = True
+            raise
 
-    threading.Thread(target=read, name="read archive", daemon=True).start()
+    reading.start(read, failure="The archive could not be read")
 
 
 @st.fragment(run_every=_POLL_SECONDS)
@@ -237,9 +219,11 @@ def _reading_progress(key: tuple[str, str]) -> None:
             on_click=_show_archive,
         )
         return
-    st.progress(reading.share, text=f"Reading the archive, once {time_left(reading.seconds_left)}".strip())
+    st.progress(
+        reading.share, text=f"Reading the archive (only the first time) {time_left(reading.seconds_left)}".strip()
+    )
     st.button("Stop", key="insights.stop", icon=":material/stop:", on_click=reading.end)
 
 
 def _show_archive() -> None:
-    st.rerun()  # the button is part of a fragment, and the plots are outside of it
+    st.rerun()  # the button is part of a fragment, and the plots are outside it

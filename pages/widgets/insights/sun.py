@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from miml_core.project import Project
 from pages.widgets.errors import attempt
 from pages.widgets.insights.plots import Sun
 from pages.widgets.insights.source import preferences, remember
+from pages.widgets.place_input import place_input
 from pages.widgets.text import plain
 
 _OFFSETS = sorted({*range(-12 * 60, 14 * 60 + 1, 30), 345, 525, 765})
@@ -27,16 +29,8 @@ def choose_sun(project: Project, source: Detections) -> Sun | None:
     place, stated = _place(project, source), clock_offset(source)
     clock = stated if stated is not None else _remembered_clock(project)
     with st.popover("Sunrise and sunset", icon=":material/wb_twilight:", key="insights-sun", type="tertiary"):
-        shown = "" if place is None else f"{place.latitude:.7g}, {place.longitude:.7g}"
-        st.text_input(
-            "Latitude, longitude",
-            shown,
-            key=f"{_PLACE}.{source.archive is None}",
-            placeholder="43.61, 3.88",
-            help="In degrees, north and east positive.",
-            on_change=attempt,
-            args=(_take_place, project, source),
-        )
+        store = project.set_place if source.archive is None else partial(_remember_place, project)
+        place_input("Latitude, longitude", place, store, key=f"{_PLACE}.{source.archive is None}")
         if stated is not None:
             st.caption(f"The {files} state their clock: {offset_text(stated)}.")
         else:
@@ -49,7 +43,7 @@ def choose_sun(project: Project, source: Detections) -> Sun | None:
                 key=_CLOCK,
                 help=f"The {files} {why} how far their clocks were ahead of UTC.",
                 on_change=attempt,
-                args=(_take_clock, project),
+                args=(_store_clock, project),
             )
         if place is None or clock is None:
             st.caption("The lines are drawn when place and clock are known.")
@@ -85,13 +79,8 @@ def _recorded_place(source: Detections, project: Project) -> Place | None:
     return _kept_place(source, project, (where, str(project.place), source.n_files))
 
 
-def _take_place(project: Project, source: Detections) -> None:
-    text = st.session_state[f"{_PLACE}.{source.archive is None}"].strip()
-    place = Place.parse(text) if text else None
-    if source.archive is None:
-        project.set_place(place)
-    else:
-        remember(project, place=text)
+def _remember_place(project: Project, place: Place | None) -> None:
+    remember(project, place="" if place is None else str(place))
 
 
 def _remembered_clock(project: Project) -> int | None:
@@ -99,5 +88,5 @@ def _remembered_clock(project: Project) -> int | None:
     return stored if isinstance(stored, int) and stored in _OFFSETS else None
 
 
-def _take_clock(project: Project) -> None:
+def _store_clock(project: Project) -> None:
     remember(project, clock=st.session_state[_CLOCK])

@@ -20,7 +20,7 @@ from miml_core.project.db.own_folders import is_real_file, own_folder
 from pages.widgets.app.dialogs import close_dialog
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.folders.reachable import NotReachable, look_in_time
+from pages.widgets.folders.reachable import NotReachable, call_with_timeout
 from pages.widgets.text import count
 
 _FOLDER = "A folder"
@@ -42,8 +42,8 @@ def add_media_dialog(project: Project) -> None:
     )
     with show_errors():
         found = _folder(project) if way == _FOLDER else bool(_drop(project))
-        bag_length(project.kind, key="add")
-        st.toggle("Find segments at once", value=True, key="add.segment")
+        bag_length_field(project.kind, key="add")
+        st.toggle("Detect segments after adding", value=True, key="add.segment")
         action_button(
             "Add",
             _add,
@@ -60,13 +60,13 @@ def _add(project: Project) -> None:
     if st.session_state["add.way"] == _FOLDER:
         paths = [chosen_folder("add.folder", project.folder)]
     else:
-        paths = keep_dropped(st.session_state["add.drop"], project.folder)
+        paths = copy_dropped_files(st.session_state["add.drop"], project.folder)
     start_import(project, paths, entered_bag_length("add"), segment=st.session_state["add.segment"])
     close_dialog()
     st.rerun()  # without the dialog
 
 
-def bag_length(kind: str, *, key: str) -> None:
+def bag_length_field(kind: str, *, key: str) -> None:
     """Ask how long the pieces are that recordings are cut into; pictures are not cut."""
     if kind == "sound":
         st.number_input(
@@ -84,20 +84,20 @@ def bag_length(kind: str, *, key: str) -> None:
 
 
 def entered_bag_length(key: str) -> dict[str, Any]:
-    """Return what `bag_length` holds, as parameters of the import."""
+    """Return what `bag_length_field` holds, as parameters of the import."""
     seconds = st.session_state.get(f"{key}.seconds")
     return {} if seconds is None else {"bag_length": float(seconds)}
 
 
 def start_import(project: Project, paths: list[Path], cutting: dict[str, Any], *, segment: bool) -> None:
-    """Queue the import, and the finding of segments after it."""
+    """Queue the import, and the detection of segments after it."""
     project.jobs.start("import", {"paths": [str(path) for path in paths], "recursive": True, **cutting})
     if segment:
         project.jobs.start("segment", {})
 
 
-def found_in(folder: Path, kind: str) -> int:
-    """Show how many files of a kind are in a folder; returns the number."""
+def show_media_count(folder: Path, kind: str) -> int:
+    """Show how many files of a kind are in a folder; return the number."""
     counts, complete = count_media(folder)
     noun, _ = NOUNS[kind]
     found = counts[kind]
@@ -112,7 +112,7 @@ def found_in(folder: Path, kind: str) -> int:
 
 def _folder(project: Project) -> bool:
     folder = folder_chooser("Folder", key="add.folder", project_folder=project.folder)
-    return folder is not None and found_in(folder, project.kind) > 0
+    return folder is not None and show_media_count(folder, project.kind) > 0
 
 
 def _drop(project: Project) -> list[Any]:
@@ -143,7 +143,7 @@ def count_media(folder: Path) -> tuple[dict[str, int], bool]:
     """Return how many sound and picture files are below a folder, and whether all were counted in time."""
     counts = {"sound": 0, "picture": 0}
     try:
-        return look_in_time(folder, lambda: _count_media(folder, counts))
+        return call_with_timeout(folder, lambda: _count_media(folder, counts), below=True)
     except NotReachable:  # a folder below it does not respond
         return dict(counts), False
 
@@ -161,7 +161,7 @@ def _count_media(folder: Path, counts: dict[str, int]) -> tuple[dict[str, int], 
     return counts, True
 
 
-def keep_dropped(files: Sequence[Dropped], project: Path) -> list[Path]:
+def copy_dropped_files(files: Sequence[Dropped], project: Path) -> list[Path]:
     """Copy dropped files into the folder `media` of a project; a name that is taken by another file gets a number."""
     folder = own_folder(project, "media")
     return [_keep(file, folder) for file in files]

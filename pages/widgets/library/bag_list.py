@@ -25,7 +25,7 @@ SHOWN = {
     "finished": "Tagging finished",
     "unreviewed": "Has unchecked segments",
     "unsegmented": "Not segmented yet",
-    "empty": "No segment found",
+    "empty": "No segments detected",
     "error": "Has an error",
     "missing": "File is missing",
     "changed file": "File has changed",
@@ -38,13 +38,13 @@ SORTED = {
     "duration": "Duration",
     "progress": "Progress",
     "changed": "Last change",
-    "doubt": "Most doubtful",
+    "doubt": "Most uncertain",
 }
 PER_PAGE = 25
 
 
 def bag_table(project: Project, page: BagPage, *, key: str) -> list[Bag]:
-    """Draw the table; returns the bags selected in it."""
+    """Draw the table; return the bags selected in it."""
     pictures = thumbnails(project, page.bags)
     classes = project.classes.list()
     names = {one.id: one.name for one in classes}
@@ -94,7 +94,7 @@ def state_of(bag: Bag) -> str:
     if not bag.segmented:
         return "Segments out of date" if bag.n_segments else "Not segmented"
     if bag.finished and not bag.n_segments:
-        return "Tagged, no segment found"
+        return "Tagged, no segments"
     if not bag.finished:
         return "Tagging started" if bag.tags else "Untagged"
     if bag.n_reviewed >= bag.n_segments:
@@ -158,7 +158,7 @@ def _share(label: str, n: int, of: int) -> None:
 
 @dataclass(frozen=True)
 class BagChoice:
-    """Which bags, in which order: the arguments of `Project.list_bags` and `Project.bag_ids`."""
+    """Which bags, in which order: the arguments of `project.bags.list` and `project.bags.ids`."""
 
     search: str = ""
     show: str = "all"

@@ -1,4 +1,4 @@
-"""The dialog in which classes get names, colours and keys, are merged, and come from a species list."""
+"""The dialog in which classes are named, coloured, given shortcuts, merged, and imported from a species list."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from urllib.parse import quote
 import pandas as pd
 import streamlit as st
 
+from miml_core import BagtagError
 from miml_core.project import Class, NeedsConfirmation, Project
 from pages.widgets.app.dialogs import close_dialog
 from pages.widgets.canvas import RESERVED_KEYS
-from pages.widgets.confirmation import ask, pending_question, settle
+from pages.widgets.confirmation import ask, dismiss_question, pending_question
 from pages.widgets.errors import action_button, attempt, show_errors
-from pages.widgets.table_selection import ROWS_OR_A_CELL, keep_selection, picked_rows
+from pages.widgets.table_selection import ROWS_OR_A_CELL, keep_selection, picked_rows, selected_ids
 from pages.widgets.text import count, plain
 
 _REMOVE = "remove-class"
 _SPECIES_OPEN = "dialog.species.open"
 _NEW = "dialog.class.new"
+_TABLE = "dialog.classes"
 
 
 @st.dialog("Classes", width="large", on_dismiss=close_dialog)
@@ -53,14 +55,14 @@ def _add(project: Project) -> None:
 
 def _table(classes: list[Class]) -> list[Class]:
     if not classes:
-        st.info("There are no classes yet. Add one above, import a species list, or make them as you tag.")
+        st.info("There are no classes yet. Add one above, import a species list, or create them while tagging.")
         return []
     rows = [
         {
             "colour": _swatch(one.colour),
             "name": one.name,
             "scientific": one.scientific_name,
-            "key": one.shortcut,
+            "shortcut": one.shortcut,
             "bags": one.n_bags,
             "segments": one.n_segments,
         }
@@ -76,11 +78,11 @@ def _table(classes: list[Class]) -> list[Class]:
             "colour": st.column_config.ImageColumn("", width=36),
             "name": "Name",
             "scientific": "Scientific name",
-            "key": st.column_config.TextColumn("Key", width=44),
+            "shortcut": st.column_config.TextColumn("Shortcut", width=76),
             "bags": st.column_config.NumberColumn("Bags", help="Bags tagged as having it", width=60),
             "segments": st.column_config.NumberColumn("Segments", help="Segments a person gave this label", width=80),
         },
-        **keep_selection("dialog.classes", [one.id for one in classes]),
+        **keep_selection(_TABLE, [one.id for one in classes]),
     )
     return [classes[place] for place in picked_rows(picked, len(classes))]
 
@@ -93,10 +95,10 @@ def _swatch(colour: str) -> str:
 
 def _species_list(project: Project) -> None:
     with st.popover("Import a species list", icon=":material/upload_file:", key=_SPECIES_OPEN, on_change="rerun"):
-        st.caption("A CSV with a column `name`, and if you like `scientific_name`, `colour`, `shortcut` and `note`.")
+        st.caption("A CSV file with the column `name`; optionally `scientific_name`, `colour`, `shortcut` and `note`.")
         file = st.file_uploader("Species list", type=["csv"], key="classes.csv", label_visibility="collapsed")
         action_button(
-            "Add its classes",
+            "Add these classes",
             _import,
             project,
             file,
@@ -116,7 +118,7 @@ def _import(project: Project, file: Any) -> None:
 
 def _editor(project: Project, classes: list[Class], chosen: list[Class]) -> None:
     if len(chosen) != 1:
-        settle(_REMOVE)
+        dismiss_question(_REMOVE)
     if not chosen:
         st.caption("Select a class to change it, or several to merge them.")
     elif len(chosen) == 1:
@@ -133,7 +135,7 @@ def _one(project: Project, classes: list[Class], one: Class) -> None:
         with st.container(horizontal=True):
             st.color_picker("Colour", one.colour, key=f"{key}.colour")
             st.selectbox(
-                "Key",
+                "Shortcut",
                 ["", *free_keys(classes, one)],
                 index=["", *free_keys(classes, one)].index(one.shortcut) if one.shortcut else 0,
                 format_func=lambda letter: letter.upper() or "none",
@@ -178,7 +180,7 @@ def _remove(project: Project, one: Class) -> None:
         return
     st.warning(plain(question))
     st.button(
-        f"Remove {plain(one.name)} and what carries it",
+        f"Remove {plain(one.name)} and its tags and labels",
         key=f"classes.remove.sure.{one.id}",
         on_click=attempt,
         args=(_remove_anyway, project, one),
@@ -194,13 +196,13 @@ def _remove_if_unused(project: Project, one: Class) -> None:
 
 def _remove_anyway(project: Project, one: Class) -> None:
     project.edits.remove_class(one.id, confirm=True)
-    settle(_REMOVE)
+    dismiss_question(_REMOVE)
 
 
 def _merge(project: Project, chosen: list[Class]) -> None:
     names = {one.id: one.name for one in chosen}
     st.markdown(f"**Merge {count(len(chosen), 'class', 'classes')}**")
-    into = st.selectbox("All become", list(names), format_func=names.__getitem__, key="classes.into")
+    into = st.selectbox("Merge into", list(names), format_func=names.__getitem__, key="classes.into")
     bags = sum(one.n_bags for one in chosen if one.id != into)
     segments = sum(one.n_segments for one in chosen if one.id != into)
     st.caption(f"Changes {count(bags, 'bag')} and {count(segments, 'segment')}. It can be undone.")
@@ -209,12 +211,14 @@ def _merge(project: Project, chosen: list[Class]) -> None:
         _merge_into,
         project,
         list(names),
-        key="classes.merge",
+        key=f"classes.merge.{hash(tuple(names))}",
         type="primary",
         icon=":material/merge:",
     )
 
 
 def _merge_into(project: Project, ids: list[int]) -> None:
+    if selected_ids(_TABLE) != ids:
+        raise BagtagError("The selection has changed, so nothing was merged. Select the classes again.")
     into = st.session_state["classes.into"]
     project.edits.merge_classes([one for one in ids if one != into], into)

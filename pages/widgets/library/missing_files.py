@@ -1,4 +1,4 @@
-"""Files that are not where they were, have changed or may not be read yet, and what to do about them."""
+"""Files that are missing, have changed or may not be read yet, and what to do about them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LOOK_SECONDS = 0.3
 """Time to see which files of a page are missing or changed; the rest is seen when the page is drawn again."""
 
 
-def look_at_files(project: Project, page: BagPage) -> None:
-    """See which files of the bags on a page are missing or have changed, so that the counts include them.
+def check_files_of_page(project: Project, page: BagPage) -> None:
+    """Check which files of the bags on a page are missing or have changed, so that the counts include them.
 
-    The page is drawn every two seconds; the same files are looked at only now and then.
+    The page is drawn every two seconds; the same files are checked only now and then.
     """
     files = [bag.media_id for bag in page.bags if not bag.not_allowed]
     looked_at, when = st.session_state.get(_LOOKED_AT, (None, 0.0))
@@ -38,9 +38,9 @@ def missing_files(project: Project) -> None:
     not_allowed, changed, missing = st.container(), st.container(), st.container()
     with not_allowed:
         _not_allowed(project)
-    if progress.n_changed:
+    if media_ids := project.media.changed_ids():
         with changed:
-            _changed(project, progress.n_changed)
+            _changed(project, media_ids)
     if progress.n_missing:
         with missing:
             _missing(project, progress.n_missing)
@@ -53,7 +53,7 @@ def _not_allowed(project: Project) -> None:
         with st.container(border=True, key=f"blocked-{number}"):
             where = f":orange[:material/lock:] **{files} of this project {lie} in {plain(blocked.folder)}**"
             if not blocked.may_be_allowed:
-                st.markdown(f"{where}, a folder of the system. Such files are not opened.")
+                st.markdown(f"{where}, a system folder. Such files are not opened.")
                 continue
             st.markdown(
                 f"{where}, which was not chosen on this computer. Bagtag has not looked at this folder. "
@@ -68,16 +68,16 @@ def _not_allowed(project: Project) -> None:
             )
 
 
-def _changed(project: Project, n_changed: int) -> None:
+def _changed(project: Project, media_ids: list[int]) -> None:
+    n_changed = len(media_ids)
     named = project.bags.list(show="changed file", limit=20).bags
     names = list(dict.fromkeys(plain(Path(bag.path).name) for bag in named))
     more = " …" if n_changed > _MOST_NAMED else ""
     with st.container(border=True, key="changed-files"):
-        have = "has" if n_changed == 1 else "have"
         st.markdown(
-            f":orange[:material/sync_problem:] **{count(n_changed, 'file')} {have} changed since added:** "
+            f":orange[:material/sync_problem:] **{count(n_changed, 'file')} changed after being added:** "
             f"{', '.join(names[:_MOST_NAMED])}{more}. Tags and segments are kept. Put the original back, or accept the "
-            "file as it is now: its segments are then out of date, and are found again on the Segment page."
+            "file as it is now: its segments are then out of date until you detect them again on the Segment page."
         )
         with st.container(horizontal=True):
             _check_again(project, key="changed.look")
@@ -85,21 +85,22 @@ def _changed(project: Project, n_changed: int) -> None:
                 "Accept as they are now" if n_changed > 1 else "Accept as it is now",
                 _accept,
                 project,
+                media_ids,
                 key="changed.accept",
                 icon=":material/published_with_changes:",
             )
 
 
 def _check_again(project: Project, *, key: str) -> None:
-    look = project.media.refresh_missing
-    st.button("Check again", key=key, icon=":material/refresh:", on_click=attempt, args=(look,))
+    refresh = project.media.refresh_missing
+    st.button("Check again", key=key, icon=":material/refresh:", on_click=attempt, args=(refresh,))
 
 
 def _missing(project: Project, missing: int) -> None:
     with st.container(border=True, key="missing-files"):
-        were = "it was" if missing == 1 else "they were"
+        are = "is" if missing == 1 else "are"
         st.markdown(
-            f":orange[:material/link_off:] **{count(missing, 'file')} not where {were}.** "
+            f":orange[:material/link_off:] **{count(missing, 'file')} {are} missing.** "
             "Your tags and segments are safe. If the folder was moved or a disk is not connected, choose where to look."
         )
         folder = folder_chooser("Look in", key="missing.folder", project_folder=project.folder)
@@ -115,9 +116,10 @@ def _missing(project: Project, missing: int) -> None:
             )
 
 
-def _accept(project: Project) -> None:
-    accepted = project.media.accept_changed()
-    st.toast(f"Accepted {count(len(accepted.paths), 'file')} as found now.", icon=":material/check_circle:")
+def _accept(project: Project, media_ids: list[int]) -> None:
+    """Accept the files that stood beside the button; others may have changed since."""
+    accepted = project.media.accept_changed(media_ids)
+    st.toast(f"Accepted {count(len(accepted.paths), 'changed file')}.", icon=":material/check_circle:")
     for note in accepted.notes[:_MOST_NAMED]:
         st.toast(plain(note), icon=":material/info:", duration="long")
 

@@ -14,10 +14,14 @@ from miml_core.project import Project
 from miml_core.project.similarity.segment_map import NO_LABEL, MapState, SegmentMap
 from pages.widgets.text import shorten
 
-Colours = Literal["predicted", "label", "doubt"]
+Colours = Literal["predicted", "label", "uncertainty"]
 Tool = Literal["lasso", "pan"]
 
-_TITLES: dict[Colours, str] = {"predicted": "Predicted class", "label": "Checked label", "doubt": "Doubt"}
+_TITLES: dict[Colours, str] = {
+    "predicted": "Predicted class",
+    "label": "Checked label",
+    "uncertainty": "Uncertainty",
+}
 _MOST_CLASSES = 30
 """Further classes share one colour: nobody tells more apart."""
 _GREY = "#9aa3a7"
@@ -30,14 +34,14 @@ _LONGEST_NAME = 20
 """Characters of a class's name in the legend, which would otherwise take half of a narrow screen."""
 _WIDER = 1.1
 _RING = "#e11d48"
-_TOOLS: dict[Tool, str] = {"lasso": "Draw around", "pan": "Move"}
+_TOOLS: dict[Tool, str] = {"lasso": "Lasso", "pan": "Pan"}
 _BUTTONS_REMOVED = ["toImage", "autoScale2d", "lasso2d", "pan2d", "select2d", "zoom2d"]
 _CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": _BUTTONS_REMOVED}
 
 
 def choose_colours(project: Project) -> Colours:
     """Draw the choice of what the colours mean."""
-    offered: list[Colours] = ["predicted", "label", "doubt"] if project.runs.current() else ["label"]
+    offered: list[Colours] = ["predicted", "label", "uncertainty"] if project.runs.current() else ["label"]
     if st.session_state.get("map.colours") not in offered:
         st.session_state.pop("map.colours", None)
     chosen: Colours = st.segmented_control(
@@ -56,7 +60,7 @@ def choose_colours(project: Project) -> Colours:
 def choose_tool() -> Tool:
     """Draw the choice of what dragging does; a click picks a point in either case."""
     chosen: Tool = st.segmented_control(
-        "Mouse",
+        "Drag to",
         list(_TOOLS),
         default="lasso",
         required=True,
@@ -82,8 +86,8 @@ def map_chart(
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    if colours == "doubt":
-        figure.add_trace(doubt_trace(segments, state))
+    if colours == "uncertainty":
+        figure.add_trace(uncertainty_trace(segments, state))
     else:
         for name, colour, rows in _groups(project, state, colours):
             trace = _trace(segments, rows, name, {"color": colour, "size": _size(segments)})
@@ -105,7 +109,7 @@ def map_chart(
             key="map.chart",
             config=_CONFIG,
             height="stretch",
-            alt="Map of the segments: those that are alike lie together",
+            alt="Map of the segments: similar ones are close together",
         )
 
 
@@ -152,7 +156,7 @@ def _outline(segments: SegmentMap, segment_ids: NDArray[np.int64], *, first: boo
     corners = centre + _WIDER * (corners - centre)
     path = "M" + " L".join(f"{x:.4f},{y:.4f}" for x, y in corners) + " Z"
     line = {"color": _RING, "width": 2}
-    shown = {"name": "like nothing named", "showlegend": True, "legendrank": _FIRST} if first else {}
+    shown = {"name": "not explained by tags", "showlegend": True, "legendrank": _FIRST} if first else {}
     return {"type": "path", "path": path, "line": line, **shown}
 
 
@@ -160,20 +164,20 @@ def _plotly_text(name: str) -> str:
     return html.escape(name, quote=False)  # Plotly reads some HTML in names
 
 
-def doubt_trace(segments: SegmentMap, state: MapState) -> Any:
-    """Return the points coloured by how unsure the prediction is."""
+def uncertainty_trace(segments: SegmentMap, state: MapState) -> Any:
+    """Return the points coloured by how uncertain the prediction is."""
     rows = np.flatnonzero(state.live & (state.predicted != NO_LABEL))
-    doubt = (100 * (1 - state.probability[rows])).astype(np.float32)
+    uncertainty = (100 * (1 - state.probability[rows])).astype(np.float32)
     marker = {
-        "color": doubt,
+        "color": uncertainty,
         "colorscale": "Viridis",
         "cmin": 0,
         "cmax": 100,
         "size": _size(segments),
-        "colorbar": {"title": {"text": "Doubt, %"}, "thickness": 12},
+        "colorbar": {"title": {"text": "Uncertainty (%)"}, "thickness": 12},
     }
-    trace = _trace(segments, rows, "doubt", marker)
-    trace.hovertemplate = "doubt %{marker.color:.0f} %<extra></extra>"
+    trace = _trace(segments, rows, "uncertainty", marker)
+    trace.hovertemplate = "uncertainty %{marker.color:.0f} %<extra></extra>"
     trace.showlegend = False
     return trace
 

@@ -1,4 +1,4 @@
-"""Making the map: the button, its progress, and whether the map is up to date."""
+"""Computing the map: the button, its progress, and whether the map is up to date."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pages.widgets.text import count, plain, thousands, when
 _SECONDS = 1.0
 
 
-def arrange_button(project: Project, label: str, *, primary: bool = False) -> None:
+def compute_button(project: Project, label: str, *, primary: bool = False) -> None:
     """Draw the button that starts the job."""
     st.button(
         label,
-        key="map.arrange",
+        key="map.compute",
         icon=":material/bubble_chart:",
         type="primary" if primary else "secondary",
         disabled=_job(project) is not None,
         on_click=attempt,
-        args=(_arrange, project),
+        args=(_compute, project),
     )
 
 
 @st.fragment(run_every=_SECONDS)
 @show_errors()
-def map_in_the_making(project: Project) -> None:
-    """Show how far the first map is, and the way to it once it is there."""
+def map_progress(project: Project) -> None:
+    """Show the progress of the first map, and the button that shows the map when it is computed."""
     job = _job(project)
     if job is not None:
         st.progress(job.share, text=plain(job.message))
@@ -37,21 +37,21 @@ def map_in_the_making(project: Project) -> None:
 
 
 def map_status(project: Project, segments: SegmentMap, state: MapState) -> None:
-    """Say what the map shows, how old it is, and offer to arrange it again."""
+    """Show the size and the age of the map, and a button that computes it again."""
     shown = count(int(state.live.sum()), "segment")
     if segments.n_all > len(segments.segment_ids):
         shown = f"A random sample: {shown} of {thousands(segments.n_all)}"
-    sentence = f"{shown}, arranged {when(segments.made_at)}."
+    sentence = f"{shown}, computed {when(segments.made_at)}."
     missing = project.progress().n_segments - segments.n_all
     if not segments.current:
         sentence += " Features have changed since."
     elif missing > 0:
-        sentence += f" {count(missing, 'segment')} found since."
+        sentence += f" {count(missing, 'segment')} detected since."
     st.caption(sentence, width="stretch")
-    arrange_button(project, "Arrange again")
+    compute_button(project, "Compute again")
 
 
-def _arrange(project: Project) -> None:
+def _compute(project: Project) -> None:
     if _job(project) is None:
         project.jobs.start("map", {})
 

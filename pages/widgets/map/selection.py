@@ -11,10 +11,10 @@ import streamlit as st
 from miml_core.project import Project
 from pages.widgets.app.session import go_to
 from pages.widgets.canvas import request_bag
+from pages.widgets.canvas.component import ignore_report
 from pages.widgets.errors import attempt, show_errors
-from pages.widgets.similar import open_similar
+from pages.widgets.segment_selections import keep_selection, open_similar, open_wall
 from pages.widgets.text import class_names, count, percent, plain
-from pages.widgets.wall.selections import keep_selection, open_wall
 
 _SCRIPT = Path(__file__).resolve().parents[3] / "assets" / "map" / "map_selection.js"
 
@@ -23,7 +23,7 @@ _SCRIPT = Path(__file__).resolve().parents[3] / "assets" / "map" / "map_selectio
 @show_errors()
 def map_selection(project: Project) -> None:
     """Show what is selected on the map; another selection runs only this, and the chart stays as it is."""
-    reported = _reporter()(key="map.selected", default={"segments": []}, on_segments_change=_ignore)
+    reported = _reporter()(key="map.selected", default={"segments": []}, on_segments_change=ignore_report)
     selection_actions(project, selected_segments(reported.segments))
 
 
@@ -36,10 +36,6 @@ def selected_segments(reported: Any) -> list[int]:
 @cache
 def _reporter() -> Any:
     return st.components.v2.component("bagtag_map_selection", js=_SCRIPT.read_text(encoding="utf-8"))
-
-
-def _ignore() -> None:
-    """Do nothing: Streamlit only needs a callback to learn the names of the component's state."""
 
 
 def selection_actions(project: Project, segment_ids: list[int]) -> None:

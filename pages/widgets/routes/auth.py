@@ -12,7 +12,7 @@ import math
 import secrets
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 from weakref import WeakKeyDictionary
 
 from anyio import CapacityLimiter, to_thread
@@ -33,9 +33,8 @@ LISTEN_TOKEN = secrets.token_urlsafe(32)
 
 MOST_BYTES = 256 * 1024
 """Longest body a route takes."""
-LARGEST_ID = 2**53
-"""Ids are below this: every one is exact in a browser, and fits the database."""
 
+_BUG = "An unexpected error occurred. The details are in the terminal where Bagtag was started; reload the page."
 _log = logging.getLogger("bagtag.routes")
 
 Handler = Callable[[Request, Project], Response]
@@ -64,7 +63,7 @@ class IdConvertor(Convertor[int]):
 register_url_convertor("id", IdConvertor())
 
 
-def guarded(handler: Handler, *, by_address: bool = False, at_once: int = 16) -> Callable[[Request], Any]:
+def authorised_route(handler: Handler, *, by_address: bool = False, at_once: int = 16) -> Callable[[Request], Any]:
     """Return a route that only the app's own pages may use.
 
     The handler works in a thread, so that the event loop never waits for it. At most `at_once` requests of the route
@@ -78,27 +77,27 @@ def guarded(handler: Handler, *, by_address: bool = False, at_once: int = 16) ->
             project = _project(request)
             request.state.body = await read_body(request)
             turn = turns.setdefault(get_running_loop(), CapacityLimiter(at_once))
-            return _sealed(await to_thread.run_sync(handler, request, project, limiter=turn))
+            return _forbid_shared_caches(await to_thread.run_sync(handler, request, project, limiter=turn))
         except NotAllowed as error:
-            return _sealed(refusal(error.status, str(error)))
+            return _forbid_shared_caches(refusal(error.status, str(error)))
         except Gone as error:
-            return _sealed(refusal(410, str(error)))
+            return _forbid_shared_caches(refusal(410, str(error)))
         except Busy as error:
-            return _sealed(refusal(503, str(error)))
+            return _forbid_shared_caches(refusal(503, str(error)))
         except BagtagError as error:
-            return _sealed(refusal(422, str(error)))
+            return _forbid_shared_caches(refusal(422, str(error)))
         except ClientDisconnect:
-            return _sealed(refusal(400, "The request ended before it was complete."))
+            return _forbid_shared_caches(refusal(400, "The request ended before it was complete."))
         except Exception:
             _log.exception("A route failed: %s", request.url.path)
-            return _sealed(refusal(500, "Something went wrong in Bagtag; the details are in its terminal."))
+            return _forbid_shared_caches(refusal(500, _BUG))
 
     return route
 
 
 def send_nothing(request: Request) -> Response:
     """Send 404 for an unknown address; Streamlit would send its page instead."""
-    return _sealed(refusal(404, "There is no such address."))
+    return _forbid_shared_caches(refusal(404, "There is no such address."))
 
 
 def refusal(status: int, sentence: str) -> Response:
@@ -120,6 +119,14 @@ def number_in(request: Request, name: str, low: float, high: float, default: flo
     return value
 
 
+def choice_in(request: Request, name: str, choices: object, default: str) -> Any:
+    """Return a value of the query that is one of those of a `Literal`."""
+    value = request.query_params.get(name, default)
+    if value not in get_args(choices):
+        raise NotAllowed(400, f"{name} must be one of {', '.join(get_args(choices))}.")
+    return value
+
+
 async def read_body(request: Request) -> bytes:
     """Return the body of the request if it is short enough."""
     parts, size = [], 0
@@ -138,7 +145,7 @@ def _check_token(request: Request, *, by_address: bool) -> None:
     token = request.query_params.get("t", "")
     if by_address and hmac.compare_digest(token.encode(), LISTEN_TOKEN.encode()):
         return
-    raise NotAllowed(401, "This page is older than the server: reload it.")
+    raise NotAllowed(401, "The server was restarted. Reload this page.")
 
 
 def _project(request: Request) -> Project:
@@ -148,8 +155,8 @@ def _project(request: Request) -> Project:
     return project
 
 
-def _sealed(response: Response) -> Response:
-    """Forbid shared caches."""
+def _forbid_shared_caches(response: Response) -> Response:
+    """Return the response with headers that forbid shared caches to keep it."""
     response.headers["Vary"] = "X-Bagtag-Token"
     response.headers.setdefault("Cache-Control", "private, no-store")
     return response

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Bag, Class, Prediction, Project, Segment, SegmentSummary
+from miml_core.project.db.rows import LARGEST_ID
 from miml_core.project.review_records import Conflict
 from pages.widgets.routes.auth import NotAllowed, number_in
 from pages.widgets.routes.images import image_version, placement
@@ -39,7 +40,7 @@ _DECIMALS = {"sound": (4, 1), "picture": (1, 1)}
 
 def send_news(request: Request, project: Project) -> Response:
     """Send which bags and topics changed after a revision."""
-    return JSONResponse(asdict(project.news(int(number_in(request, "since", 0, 2**53, 0)))))
+    return JSONResponse(asdict(project.news(int(number_in(request, "since", 0, LARGEST_ID, 0)))))
 
 
 def send_bag(request: Request, project: Project) -> Response:
@@ -56,13 +57,13 @@ def send_bag(request: Request, project: Project) -> Response:
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
-    return JSONResponse(described(project, bag, image, _asked_range(request, project, bag)), headers=headers)
+    return JSONResponse(bag_json(project, bag, image, _asked_range(request, project, bag)), headers=headers)
 
 
 def send_next(request: Request, project: Project) -> Response:
     """Send the id of the next (`step` 1) or previous (-1) segment by time, `after` a segment or `at` a time."""
     bag = project.bags.get(request.path_params["bag"])
-    after = int(number_in(request, "after", 0, 2**53, 0)) or None
+    after = int(number_in(request, "after", 0, LARGEST_ID, 0)) or None
     at = number_in(request, "at", 0.0, 1e9, bag.start) if "at" in request.query_params else None
     found = project.segments.next(
         bag.id,
@@ -96,7 +97,7 @@ def _asked_range(request: Request, project: Project, bag: Bag) -> AskedRange | N
     if opening is None or bag.n_segments <= MOST_WHOLE:
         return None
     also = _also(request)
-    segment = int(number_in(request, "segment", 0, 2**53, 0))
+    segment = int(number_in(request, "segment", 0, LARGEST_ID, 0))
     edges = project.segments.edges(bag.id, segment) if segment else None
     if edges is not None:
         span = number_in(request, "span", 0.001, 1e7, OPENING_SECONDS)
@@ -111,18 +112,18 @@ def _asked_range(request: Request, project: Project, bag: Bag) -> AskedRange | N
 def _also(request: Request) -> tuple[int, ...]:
     parts = [part for part in request.query_params.get("also", "").split(",") if part]
     if len(parts) > MOST_ALSO or not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
-        raise NotAllowed(400, f"also must be at most {MOST_ALSO} numbers of segments.")
+        raise NotAllowed(400, f"also must be at most {MOST_ALSO} segment ids.")
     return tuple(int(part) for part in parts)
 
 
-def described(project: Project, bag: Bag, image: str, asked: AskedRange | None = None) -> dict[str, Any]:
+def bag_json(project: Project, bag: Bag, image: str, asked: AskedRange | None = None) -> dict[str, Any]:
     """Return the bag in JSON; the revision is read first, so that the next poll finds what it misses."""
     revision = project.revision
     place = placement(project, bag)
     found = project.review.conflicts(bag_id=bag.id)
     conflicts = {one.segment_id: _conflict(one) for one in found if one.segment_id is not None}
     return {
-        **heading(project, bag),
+        **bag_header_json(project, bag),
         "revision": revision,
         "image": image,
         "extent": place.extent,
@@ -145,7 +146,7 @@ def described(project: Project, bag: Bag, image: str, asked: AskedRange | None =
 
 
 def _all_segments(project: Project, bag: Bag, conflicts: Conflicts) -> dict[str, Any]:
-    """`range` and `counts` are null: everything is here to be counted."""
+    """Return all segments; `range` and `counts` are null, because everything is here to be counted."""
     kind = project.kind
     segments = [_segment(segment, kind, conflicts) for segment in project.segments.list(bag.id)]
     return {"segments": segments, "range": None, "counts": None}
@@ -211,7 +212,7 @@ def _keep(name: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     return made
 
 
-def heading(project: Project, bag: Bag) -> dict[str, Any]:
+def bag_header_json(project: Project, bag: Bag) -> dict[str, Any]:
     """Return the bag without its segments, and the classes to choose from."""
     return {
         "id": bag.id,
@@ -236,7 +237,7 @@ def _conflict(one: Conflict) -> dict[str, Any]:
 
 
 def _segment(segment: Segment, kind: str, conflicts: Conflicts, *, boxed: bool = False) -> dict[str, Any]:
-    """`boxed` adds the exact edges, and draws a segment that has no outline as their box."""
+    """Return a segment; `boxed` adds the exact edges, and draws a segment that has no outline as their box."""
     edges = segment.left, segment.right, segment.low, segment.high
     outline = segment.outline or [_corners(*edges)]
     return {

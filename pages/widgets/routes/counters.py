@@ -31,10 +31,10 @@ def send_counters(request: Request, project: Project) -> Response:
     )
 
 
-def take_retraining(request: Request, project: Project) -> Response:
+def start_retraining(request: Request, project: Project) -> Response:
     """Train a model like the current one, in the background."""
     if _is_training(project):
-        raise NotAllowed(409, "A training is already running.")
+        raise NotAllowed(409, "A training is already running; wait until it has ended, or stop it on the Train page.")
     start_training(project)
     return JSONResponse({"training": True})
 

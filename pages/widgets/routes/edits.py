@@ -23,7 +23,9 @@ from pages.widgets.routes.json_response import JSONResponse
 MOST_EDITS = 100
 _NONCE = re.compile(r"[0-9a-zA-Z-]{8,64}")
 _LONGEST_ANNOTATOR = 80
-_OWN_FAULT = "Bagtag could not store this edit because of a fault of its own; the details are in its terminal."
+_OWN_FAULT = (
+    "Bagtag could not store this edit because of a bug; the details are in the terminal where Bagtag was started."
+)
 _log = logging.getLogger("bagtag.edits")
 
 
@@ -38,11 +40,11 @@ class SentEdit:
     seen: int | None
 
 
-def take_edits(request: Request, project: Project) -> Response:
+def apply_edits(request: Request, project: Project) -> Response:
     """Apply a batch in its order; return what became of each edit and the project's revision afterwards.
 
     An edit that is refused gets its reason and does not hold up the others. When the project is busy or cannot be
-    written the rest is left for another try. So it is after an edit that fails by a fault of Bagtag's own, because
+    written the rest is left for another try. So it is after an edit that fails by a bug of Bagtag, because
     later ones may depend on it: the browser tries it again, and then decides what goes on without it.
     """
     results: list[dict[str, Any]] = []
@@ -72,6 +74,7 @@ def _apply(project: Project, sent: SentEdit) -> dict[str, Any]:
     return {
         "number": sent.number,
         "revision": result.revision,
+        "changed": result.history_id is not None,
         "created": result.created,
         "sentence": result.sentence,
         "overtook": result.overtook,
@@ -84,9 +87,9 @@ def _edits_in(request: Request) -> list[SentEdit]:
     try:
         edits = parse_json(request.state.body)["edits"]
     except (ValueError, KeyError, TypeError):
-        raise NotAllowed(400, "These are no edits.") from None
+        raise NotAllowed(400, "The request has no list of edits. Reload the page and try again.") from None
     if not isinstance(edits, list) or not 0 < len(edits) <= MOST_EDITS:
-        raise NotAllowed(400, f"From 1 to {MOST_EDITS} edits at once.")
+        raise NotAllowed(400, f"A request may have 1 to {MOST_EDITS} edits. Reload the page and try again.")
     try:
         return [_sent_edit(values) for values in edits]
     except BadEdit:
@@ -117,4 +120,4 @@ def parse_json(body: bytes) -> Any:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")

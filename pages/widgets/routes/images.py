@@ -24,6 +24,7 @@ from starlette.responses import Response
 from miml_core import BagtagError
 from miml_core.project import Bag, Project
 from miml_core.project.db import cache
+from miml_core.project.db.rows import LARGEST_ID
 from pages.widgets.routes.auth import NotAllowed, number_in
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _places: OrderedDict[tuple[str, int, str], Placement] = OrderedDict()
 _lock = threading.Lock()
 _making: dict[Name, threading.Lock] = {}
 _written = 0
-_tried: OrderedDict[tuple[str, str], BagImage] = OrderedDict()
+_preview_images: OrderedDict[tuple[str, str], BagImage] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def send_image(request: Request, project: Project) -> Response:
     """Send the picture of a bag at the version asked for; of a sound, one tile (`level`, `tile`) of it."""
     bag = project.bags.get(request.path_params["bag"])
     wanted = request.query_params.get("v", "")
-    image = _tried.get((str(project.folder), wanted))
+    image = _preview_images.get((str(project.folder), wanted))
     if image is None:
         if wanted != image_version(project, bag):
             raise NotAllowed(404, "This picture has changed: reload the page.")
@@ -91,18 +92,18 @@ def send_image(request: Request, project: Project) -> Response:
     return Response(image.content, media_type=image.media_type, headers=headers)
 
 
-def keep_tried(project: Project, image: BagImage) -> str:
-    """Keep a picture that belongs to a preview for a while; returns its version."""
-    version = "tried-" + hashlib.sha256(image.content).hexdigest()[:16]
+def keep_preview_image(project: Project, image: BagImage) -> str:
+    """Keep a picture that belongs to a preview for a while; return its version."""
+    version = "preview-" + hashlib.sha256(image.content).hexdigest()[:16]
     with _lock:
-        _tried[(str(project.folder), version)] = image
-        while len(_tried) > _KEPT_IN_MEMORY:
-            _tried.popitem(last=False)
+        _preview_images[(str(project.folder), version)] = image
+        while len(_preview_images) > _KEPT_IN_MEMORY:
+            _preview_images.popitem(last=False)
     return version
 
 
 def image_version(project: Project, bag: Bag) -> str:
-    """Short name of everything the picture depends on."""
+    """Return a short hash of everything that the picture depends on."""
     settings = project.settings
     drawn = {**settings.spectrogram.analysis_dict(), "flat": settings.spectrogram.flat}
     parts = [_LAYOUT, bag.thumbnail_key, bag.start, bag.end, drawn, settings.channel]
@@ -135,12 +136,12 @@ def bag_image(project: Project, bag: Bag, level: int = 0, tile: int = 0) -> BagI
 
 
 def _asked_tile(request: Request, project: Project, bag: Bag) -> tuple[int, int]:
-    """(level, tile) of a request; without them, the whole bag as one tile."""
+    """Return (level, tile) of a request; without them, the whole bag as one tile."""
     tiles = _place(project, bag).tiles
     if tiles is None:
         return 0, 0
     level = number_in(request, "level", 0, 62, tiles.top_level)
-    tile = number_in(request, "tile", 0, 2**53, 0)
+    tile = number_in(request, "tile", 0, LARGEST_ID, 0)
     if level != int(level) or tile != int(tile) or level > tiles.top_level or tile >= tiles.tiles(int(level)):
         raise NotAllowed(404, "This picture has no such tile: reload the page.")
     return int(level), int(tile)

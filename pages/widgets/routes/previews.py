@@ -18,8 +18,8 @@ from starlette.responses import Response
 
 from miml_core.project import Project
 from pages.widgets.routes.auth import NotAllowed
-from pages.widgets.routes.bags import flat_rings, heading, opening_range
-from pages.widgets.routes.images import BagImage, Placement, image_version, keep_tried, placement
+from pages.widgets.routes.bags import bag_header_json, flat_rings, opening_range
+from pages.widgets.routes.images import BagImage, Placement, image_version, keep_preview_image, placement
 from pages.widgets.routes.json_response import JSONResponse
 from pages.widgets.routes.view import sound_view
 
@@ -46,7 +46,7 @@ _previews: OrderedDict[tuple[str, str], _Preview] = OrderedDict()
 def keep_preview(
     project: Project, bag_id: int, grid: Grid, regions: Sequence[Region], image: BagImage | None = None
 ) -> str:
-    """Keep segments that are only tried; returns the name to give to the canvas.
+    """Keep segments that are only tried; return the name to give to the canvas.
 
     `image` is the picture they were found on, where that is not the bag's own (other spectrogram settings).
     """
@@ -55,7 +55,7 @@ def keep_preview(
     if image is None:
         preview = _Preview(bag_id, segments, None, None, 0)
     else:
-        preview = _Preview(bag_id, segments, keep_tried(project, image), image.extent, image.rate)
+        preview = _Preview(bag_id, segments, keep_preview_image(project, image), image.extent, image.rate)
     with _lock:
         _previews[(str(project.folder), name)] = preview
         while len(_previews) > _MOST:
@@ -67,11 +67,11 @@ def send_preview(request: Request, project: Project) -> Response:
     """Send a bag with the tried segments in place of its own."""
     preview = _previews.get((str(project.folder), request.path_params["preview"]))
     if preview is None:
-        raise NotAllowed(404, "This preview is gone: change a setting to make it again.")
+        raise NotAllowed(404, "This preview is no longer available; change a setting to compute it again.")
     bag = project.bags.get(preview.bag_id)
     place = Placement(preview.extent, preview.rate) if preview.extent else placement(project, bag)
     shown = {
-        **heading(project, bag),
+        **bag_header_json(project, bag),
         "revision": project.revision,
         "image": preview.image or image_version(project, bag),
         "extent": place.extent,

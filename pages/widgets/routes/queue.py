@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from miml_core.project import Project
+from miml_core.project.db.rows import LARGEST_ID
 from miml_core.project.services.bags import BagFilter, BagSort
 from miml_core.project.services.review import QueueOrder
-from pages.widgets.routes.auth import LARGEST_ID, NotAllowed, number_in
+from pages.widgets.routes.auth import NotAllowed, choice_in, number_in
 from pages.widgets.routes.json_response import JSONResponse
 
 BATCH = 100
@@ -25,13 +25,13 @@ def send_queue(request: Request, project: Project) -> Response:
     """
     if "order" in request.query_params:
         return JSONResponse(_segments(request, project))
-    show, sort = _choice(request, "show", BagFilter, "all"), _choice(request, "sort", BagSort, "added")
+    show, sort = choice_in(request, "show", BagFilter, "all"), choice_in(request, "sort", BagSort, "added")
     bags = project.bags.ids(show=show, sort=sort, descending=sort == "doubt")  # the most uncertain first
     return JSONResponse({"items": [[bag, None] for bag in bags], "after": None})
 
 
 def _segments(request: Request, project: Project) -> dict[str, object]:
-    order = _choice(request, "order", QueueOrder, "least_sure")
+    order = choice_in(request, "order", QueueOrder, "least_sure")
     class_id = int(number_in(request, "class", 1, LARGEST_ID, 0)) or None
     found = project.review.page(order, class_id=class_id, after=_after(request), limit=BATCH)
     last = found[-1] if len(found) == BATCH else None
@@ -54,10 +54,3 @@ def _after(request: Request) -> tuple[float, int] | None:
     if not -(2**63) <= place[0] < 2**63 or not 0 < place[1] < LARGEST_ID:
         raise NotAllowed(400, "after must be a number and the id of a segment.")
     return place
-
-
-def _choice(request: Request, name: str, choices: object, default: str) -> Any:
-    value = request.query_params.get(name, default)
-    if value not in get_args(choices):
-        raise NotAllowed(400, f"{name} must be one of {', '.join(get_args(choices))}.")
-    return value

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from miml_core.project import BagSuggestions, Project, Suggestion
 from pages.widgets.routes.json_response import JSONResponse
 
-_ALL_PLACES = "Species of all places: enter the place of the recordings in the project's menu to leave out others."
+_ALL_PLACES = "Species of all regions are suggested. To limit them, enter the place of recording in the project menu."
 _NOTHING = "BirdNET recognises no species here."
 
 

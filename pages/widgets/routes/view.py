@@ -37,7 +37,7 @@ def sound_view(project: Project) -> dict[str, Any] | None:
     }
 
 
-def take_band(request: Request, project: Project) -> Response:
+def store_view_band(request: Request, project: Project) -> Response:
     """Store the frequency range that all bags are shown with: `low` and `high` in hertz; both null: all of it."""
     try:
         given = json.loads(request.state.body)

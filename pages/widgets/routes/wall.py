@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, get_args
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,23 +11,24 @@ from starlette.responses import Response
 from miml_core.bags import BACKGROUND
 from miml_core.json_text import to_json
 from miml_core.project import Project
+from miml_core.project.db.rows import LARGEST_ID
 from miml_core.project.queries.wall import WallOrder, WallQuery, WallShow
 from miml_core.project.review_records import WallClass, WallItem
-from pages.widgets.routes.auth import LARGEST_ID, NotAllowed
+from pages.widgets.routes.auth import NotAllowed, choice_in
 from pages.widgets.routes.bags import class_fields
 from pages.widgets.routes.json_response import JSONResponse
-from pages.widgets.wall.selections import find_selection
+from pages.widgets.segment_selections import find_selection
 
 MOST_ITEMS = 240
 MOST_CUTOUTS = 24
 SHOWS: tuple[WallShow, ...] = ("open", "unsure", "checked", "threshold")
-_GONE = "This list of segments is not kept any more: make it again, or choose a class."
+_GONE = "This list of segments is no longer available; create it again, or choose a class."
 
 
 def send_wall(request: Request, project: Project) -> Response:
     """Send the ids of a wall in their order, its title, and the classes with the number of their segments.
 
-    `predicted` (a class, with `order` and `show`) or `selection` (see `pages.widgets.wall.selections`) say which.
+    `predicted` (a class, with `order` and `show`) or `selection` (see `pages.widgets.segment_selections`) say which.
     Without either, only the classes are sent.
     """
     title, query = _query(request, project)
@@ -78,7 +79,7 @@ def send_large_cutout(request: Request, project: Project) -> Response:
     segment = request.path_params["segment"]
     found = project.segments.cutouts([segment], large=project.kind == "picture")
     if segment not in found.pictures:
-        raise NotAllowed(404, found.problems.get(segment, "This segment does not exist any more."))
+        raise NotAllowed(404, found.problems.get(segment, "This segment no longer exists."))
     return Response(found.pictures[segment], media_type="image/jpeg")
 
 
@@ -98,8 +99,8 @@ def _query(request: Request, project: Project) -> tuple[str, WallQuery | None]:
         else next((one.name for one in project.classes.list() if one.id == label), None)
     )
     if name is None:
-        raise NotAllowed(404, "This class is not in the project any more: choose another one.")
-    order, show = _choice(request, "order", WallOrder, "doubtful"), _choice(request, "show", WallShow, "open")
+        raise NotAllowed(404, "This class is no longer in the project: choose another one.")
+    order, show = choice_in(request, "order", WallOrder, "doubtful"), choice_in(request, "show", WallShow, "open")
     return name, WallQuery(predicted=label, order=order, show=show)
 
 
@@ -111,17 +112,10 @@ def _label(text: str) -> int:
     raise NotAllowed(400, f"predicted must be the id of a class, or {BACKGROUND} for the background.")
 
 
-def _choice(request: Request, name: str, choices: object, default: str) -> Any:
-    value = request.query_params.get(name, default)
-    if value not in get_args(choices):
-        raise NotAllowed(400, f"{name} must be one of {', '.join(get_args(choices))}.")
-    return value
-
-
 def _ids(request: Request, most: int) -> list[int]:
     parts = request.query_params.get("ids", "").split(",")
     if len(parts) > most or not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
-        raise NotAllowed(400, f"ids must be 1 to {most} numbers of segments.")
+        raise NotAllowed(400, f"ids must be 1 to {most} segment ids.")
     return [int(part) for part in parts]
 
 

@@ -20,21 +20,21 @@ _LOST = "segment.lost"
 _MOST_SHOWN = 12
 _SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
 _HELP = (
-    "Learns from the segments that you drew, gave a class, deleted or called background which sounds to keep, also "
-    "fainter ones. The right side then shows what it finds; nothing stored changes until you apply it."
+    "Trains a segmenter on the segments that you drew, labelled or deleted. It can also detect fainter sounds. The "
+    "preview on the right then shows the result; stored segments do not change until you apply it."
 )
 
 
-def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> None:
+def apply_settings(project: Project, bag_id: int, entered: InstanceSettings) -> None:
     """Draw one row of buttons; each asks before it acts."""
-    changed = turned != project.settings
+    changed = entered != project.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown("**Apply**", width="content")
         with _popover("To this bag", "this", ":material/crop_free:"):
-            _ask(project, turned, bags=[bag_id], scope="all", key="this")
+            _ask(project, entered, bags=[bag_id], scope="all", key="this")
         for scope, label in _SCOPES.items():
             with _popover(label, scope, ":material/select_all:"):
-                _ask(project, turned, bags=None, scope=scope, key=scope)
+                _ask(project, entered, bags=None, scope=scope, key=scope)
         if changed:
             st.button(
                 "Reset",
@@ -48,14 +48,14 @@ def apply_settings(project: Project, bag_id: int, turned: InstanceSettings) -> N
             st.caption(f"{count(behind, 'bag')} not segmented with these settings yet.", width="content")
 
 
-def _ask(project: Project, turned: InstanceSettings, *, bags: list[int] | None, scope: str, key: str) -> None:
+def _ask(project: Project, entered: InstanceSettings, *, bags: list[int] | None, scope: str, key: str) -> None:
     touched = project.segments.preview_resegment(bags, scope=scope)
     for sentence in consequences(touched):
         st.markdown(f"- {sentence}")
     if touched.n_at_risk:
-        _show_lost_labels(project, turned, bags, scope, key)
+        _show_lost_labels(project, entered, bags, scope, key)
     action_button(
-        "Find segments",
+        "Detect segments",
         _apply,
         project,
         bags,
@@ -81,15 +81,17 @@ def _apply(project: Project, bags: list[int] | None, scope: str, name: str) -> N
     st.session_state[_open_key(name)] = False
 
 
-def _show_lost_labels(project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, key: str) -> None:
+def _show_lost_labels(
+    project: Project, entered: InstanceSettings, bags: list[int] | None, scope: str, key: str
+) -> None:
     """Try the settings on some bags with checked segments and name the labels that would go."""
-    asked_for = (repr(turned), bags, scope, project.revision)
+    asked_for = (repr(entered), bags, scope, project.revision)
     st.button(
         "Show which labels",
         icon=":material/manage_search:",
         key=f"apply.which.{key}",
         on_click=attempt,
-        args=(_find_lost, project, turned, bags, scope, asked_for),
+        args=(_find_lost, project, entered, bags, scope, asked_for),
     )
     tried_for, lost = st.session_state.get(_LOST, (None, []))
     if tried_for != asked_for:
@@ -101,26 +103,26 @@ def _show_lost_labels(project: Project, turned: InstanceSettings, bags: list[int
 
 
 def _find_lost(
-    project: Project, turned: InstanceSettings, bags: list[int] | None, scope: str, asked_for: tuple[Any, ...]
+    project: Project, entered: InstanceSettings, bags: list[int] | None, scope: str, asked_for: tuple[Any, ...]
 ) -> None:
-    lost = project.segments.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=turned).lost
+    lost = project.segments.preview_resegment(bags, scope=scope, try_bags=_TRIED_BAGS, settings=entered).lost
     st.session_state[_LOST] = (asked_for, lost)
 
 
 def consequences(touched: ResegmentPreview) -> list[str]:
-    """Return what finding segments again does to people's work, in sentences."""
+    """Return what detecting segments again does to people's work, in sentences."""
     if not touched.n_bags:
         return ["There is no bag this would apply to."]
-    sentences = [f"Segments of {count(touched.n_bags, 'bag')} are found again."]
+    sentences = [f"Segments of {count(touched.n_bags, 'bag')} are detected again."]
     if touched.n_kept_as_drawn:
         sentences.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
     if touched.n_at_risk:
         sentences.append(
-            f":orange[**{count(touched.n_at_risk, 'checked segment')}**] found automatically: a label stays where a "
+            f":orange[**{count(touched.n_at_risk, 'checked segment')}**] detected automatically: a label stays where a "
             "new segment covers the old one by half, and is lost elsewhere."
         )
     else:
-        sentences.append("No corrections are touched.")
+        sentences.append("No corrections are affected.")
     return sentences
 
 
@@ -134,7 +136,7 @@ def learn_segmenter(project: Project) -> None:
 @st.fragment(run_every=2.0)
 @show_errors()
 def _learn_segmenter(project: Project) -> None:
-    lessons = project.segments.segmenter_lessons()
+    examples = project.segments.segmenter_examples()
     busy = any(job.kind == "learn-segmenter" for job in project.jobs.list(active=True))
     learned = project.settings.learned_segmenter is not None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
@@ -142,8 +144,8 @@ def _learn_segmenter(project: Project) -> None:
             "Learn again from my edits" if learned else "Learn from my edits",
             key="segmenter.learn",
             icon=":material/school:",
-            help=_HELP if lessons.enough else f"{_HELP} {lessons.sentence}",
-            disabled=busy or not lessons.enough,
+            help=_HELP if examples.enough else f"{_HELP} {examples.sentence}",
+            disabled=busy or not examples.enough,
             on_click=attempt,
             args=(project.jobs.start, "learn-segmenter"),
         )
@@ -153,16 +155,16 @@ def _learn_segmenter(project: Project) -> None:
                 key="segmenter.builtin",
                 icon=":material/undo:",
                 type="tertiary",
-                help="Find what stands out from the background, without what was learnt from edits.",
+                help="Detect what stands out from the background, without what was learnt from edits.",
                 on_click=_forget,
                 args=(project,),
             )
             st.caption(
-                "Segments are found by the segmenter learnt from your edits; these settings still apply.",
+                "Segments are detected by the segmenter learnt from your edits; these settings still apply.",
                 width="content",
             )
 
 
 def _forget(project: Project) -> None:
     attempt(project.set_settings, replace(project.settings, learned_segmenter=None))
-    st.rerun()  # the preview is outside of this fragment
+    st.rerun()  # the preview is outside this fragment

@@ -1,4 +1,4 @@
-"""Segments as the entered settings would find them in the current bag, before anything is stored."""
+"""Segments as the entered settings would detect them in the current bag, before anything is stored."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def preview(project: Project, bag: Bag, settings: InstanceSettings) -> tuple[str
     return kept[1], kept[2]
 
 
-def part_tried(project: Project, bag: Bag) -> str:
-    """Return how much of the bag was tried, as words; nothing if it was all of it."""
+def previewed_part_text(project: Project, bag: Bag) -> str:
+    """Return which part of the bag the preview covers, as text; empty if it is all of it."""
     whole = project.kind != "sound" or bag.duration <= LONGEST_SECONDS
     return "" if whole else f" in its first {LONGEST_SECONDS:.0f} s (the preview covers no more)"
 

@@ -1,4 +1,4 @@
-"""The settings by which segments are found: their controls, and what they hold.
+"""The settings by which segments are detected: their controls, and what they hold.
 
 A control shows the stored value until it is changed. `entered_settings` reads the controls, so that a button's callback
 applies what is on the screen even when its click overtakes the run that would draw it.
@@ -13,7 +13,7 @@ import streamlit as st
 
 from miml_core.features.embeddings import BIRDNET
 from miml_core.project import Project
-from pages.widgets.birdnet_text import BIRDNET_TITLE, birdnet_line
+from pages.widgets.birdnet import BIRDNET_TITLE, birdnet_line
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
@@ -33,7 +33,7 @@ _NONE = ""
 
 
 def segment_settings(project: Project) -> InstanceSettings:
-    """Draw the controls of the project's kind of media; returns the settings as they stand."""
+    """Draw the controls of the project's kind of media; return the settings as they stand."""
     if project.kind == "sound":
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             _sound_controls(project.settings.segments)
@@ -74,7 +74,7 @@ def _sound_controls(stored: SoundSegmentSettings) -> None:
         stored.sensitivity,
         0.05,
         key="segment_settings.sensitivity",
-        help="More finds fainter calls, and more noise with them.",
+        help="Higher values detect fainter calls, but also more noise.",
     )
     st.slider(
         "Minimum duration",
@@ -144,7 +144,7 @@ def _spectrogram_controls(stored: SpectrogramSettings) -> None:
             _LEVELS.__getitem__,
             key="segment_settings.levels",
         )
-        st.caption("These change segments and features: what was found before has to be found again.")
+        st.caption("These change segments and features; apply them to detect the segments again.")
 
 
 def _view_controls(stored: SpectrogramSettings) -> None:
@@ -225,8 +225,8 @@ def _feature_controls(project: Project) -> None:
             names.index(stored),
             format_func=lambda name: _title(name, offered),
             key="segment_settings.embedding",
-            help="What a neural network makes of each segment, in addition to the hand-made features. Species are "
-            "recognised from fewer tags with it.",
+            help="The output of a neural network for each segment, in addition to the hand-made features. With it, "
+            "species are recognised from fewer tags.",
         )
         if project.kind == "sound":
             st.caption(birdnet_line())
@@ -247,7 +247,7 @@ def _picture_controls(stored: PictureSegmentSettings) -> None:
         max(100, stored.segments),
         stored.segments,
         key="segment_settings.segments",
-        help="At most so many; an even picture has fewer. Too many is better than too few: parts can be merged.",
+        help="The maximum; a uniform picture has fewer. Too many is better than too few: parts can be merged.",
     )
     st.slider(
         "Working size",
@@ -257,8 +257,8 @@ def _picture_controls(stored: PictureSegmentSettings) -> None:
         20,
         format="%d px",
         key="segment_settings.side",
-        help="Larger pictures are reduced to this length of their longer side before segments are found and "
-        "described: more is finer and slower.",
+        help="Larger pictures are reduced to this length of their longer side before segments are "
+        "detected. A larger size is finer and slower.",
     )
 
 

@@ -11,15 +11,21 @@ import streamlit as st
 from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.project import Kind
+from pages.widgets.app.recent_projects import KnownProject, list_known
 from pages.widgets.app.session import annotator, go_to, open_project
-from pages.widgets.birdnet_text import birdnet_line
+from pages.widgets.birdnet import birdnet_line
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import home_folder, inside
-from pages.widgets.folders.reachable import NotReachable, look_in_time
-from pages.widgets.library.add_media import bag_length, count_media, entered_bag_length, found_in, start_import
-from pages.widgets.start.demo import Making, existing_demo, start_demo
-from pages.widgets.start.recent_projects import Known, list_known
+from pages.widgets.folders.reachable import NotReachable, call_with_timeout
+from pages.widgets.library.add_media import (
+    bag_length_field,
+    count_media,
+    entered_bag_length,
+    show_media_count,
+    start_import,
+)
+from pages.widgets.start.demo import DemoWork, existing_demo, start_demo
 from pages.widgets.start.unpack_project import unpack_form
 from pages.widgets.text import plain, time_left
 
@@ -33,7 +39,7 @@ _KINDS: dict[Kind, str] = {"sound": "Recordings", "picture": "Pictures"}
 def demo_card() -> None:
     """Draw the card that generates the demo and opens it at the review."""
     st.subheader(":material/play_circle: Open the demo")
-    st.markdown("Generated on this computer: tagged, trained and ready to review in a minute. Hints show the way.")
+    st.markdown("Generated on this computer: tagged, trained and ready to review in a minute. Hints explain each step.")
     if _DEMO in st.session_state:
         _watch_demo()
     else:
@@ -44,9 +50,7 @@ def _demo_buttons() -> None:
     _demo_button("sound", "Birds at dawn", ":material/music_note:", "primary")
     _demo_button("picture", "Pictures of surfaces", ":material/image:", "secondary")
     if any(existing_demo(kind) for kind in _KINDS):
-        st.toggle(
-            "Generate a new demo", key="start.new_demo", help="The demo you used before stays, as another project."
-        )
+        st.toggle("Generate a new demo", key="start.new_demo", help="Your earlier demo is kept as a separate project.")
 
 
 def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "secondary"]) -> None:
@@ -62,31 +66,31 @@ def _demo_button(kind: Kind, label: str, icon: str, look: Literal["primary", "se
 
 
 def _begin_demo(kind: Kind) -> None:
-    making = start_demo(kind, new=st.session_state.get("start.new_demo", False))
-    st.session_state[_DEMO] = making
-    if making.over and making.problem is None:
+    work = start_demo(kind, new=st.session_state.get("start.new_demo", False))
+    st.session_state[_DEMO] = work
+    if work.over and work.problem is None:
         _open_demo()
 
 
 @st.fragment(run_every=0.7)
 def _watch_demo() -> None:
     """Show how far the demo is. When it is ready, it opens if nothing else was begun on the page, else by a click."""
-    making: Making | None = st.session_state.get(_DEMO)
+    work: DemoWork | None = st.session_state.get(_DEMO)
     with show_errors():
-        if making is None or (making.over and not making.problem and not Project.is_project(making.folder)):
+        if work is None or (work.over and not work.problem and not Project.is_project(work.folder)):
             _forget_demo()
             _demo_buttons()
-        elif making.problem:
-            st.error(plain(making.problem))
+        elif work.problem:
+            st.error(plain(work.problem))
             st.button("Back", key="start.demo.back", on_click=_forget_demo)
-        elif making.over:
+        elif work.over:
             st.success("The demo is ready.", icon=":material/check_circle:")
             action_button("Open it", _open_demo, key="start.demo.open", type="primary", width="stretch")
             _open_when_untouched()(key="start.demo.wait", data={"ready": True}, on_untouched_change=_open_demo)
         else:
-            st.progress(making.share, text=f"Generating the demo · {time_left(making.seconds_left) or 'one moment'}")
+            st.progress(work.share, text=f"Generating the demo · {time_left(work.seconds_left) or 'one moment'}")
             st.button(
-                "Stop", key="start.demo.stop", icon=":material/stop_circle:", disabled=making.stop, on_click=making.end
+                "Stop", key="start.demo.stop", icon=":material/stop_circle:", disabled=work.stop, on_click=work.end
             )
             _open_when_untouched()(key="start.demo.wait", data={"ready": False}, on_untouched_change=_open_demo)
 
@@ -98,9 +102,9 @@ def _open_when_untouched() -> Any:
 
 def _open_demo() -> None:
     """Open the demo that is ready at the review."""
-    making = st.session_state.pop(_DEMO, None)
-    if making is not None:
-        open_project(making.folder)
+    work = st.session_state.pop(_DEMO, None)
+    if work is not None:
+        open_project(work.folder)
         go_to("review")
         st.rerun()  # the button is part of a fragment, and another page is a run of the whole app
 
@@ -133,7 +137,7 @@ def _open_chosen(key: str) -> None:
     _open(chosen_folder(key))
 
 
-def _known_project(known: Known) -> None:
+def _known_project(known: KnownProject) -> None:
     folder = known.folder
     path = str(folder).encode(errors="backslashreplace").decode()
     action_button(
@@ -163,11 +167,11 @@ def new_project_card() -> None:
         required=True,
         key=f"start.new.kind.{folder}",
     )
-    found = found_in(folder, kind)
+    found = show_media_count(folder, kind)
     if kind == "sound":
         st.caption(birdnet_line("Species are recognised with"))
     with st.expander("Bag length, name, location", icon=":material/tune:"):
-        bag_length(kind, key="start.new")
+        bag_length_field(kind, key="start.new")
         name = st.text_input("Project name", folder.name, key=f"start.new.name.{folder}", max_chars=80)
         parent = folder_chooser("Location", key="start.new.parent", start=_start())
     action_button(
@@ -182,7 +186,7 @@ def new_project_card() -> None:
 
 
 def _make_project(folder: Path) -> None:
-    """Make the project that the card holds now, for the folder that it names."""
+    """Create the project that the card holds now, for the folder that it names."""
     entered = st.session_state
     kind, name = entered[f"start.new.kind.{folder}"], entered[f"start.new.name.{folder}"]
     target = project_folder(chosen_folder("start.new.parent"), name)
@@ -214,10 +218,15 @@ def _likely_kind(folder: Path) -> Kind:
 
 
 def _start() -> Path | None:
-    """Return Bagtag's own folder, created if it can be; None begins at the first folder that may be used."""
+    """Return Bagtag's own folder, created if it can be; None begins at the first folder that may be used.
+
+    If it does not respond, it is returned all the same: the chooser says so, and no project lands elsewhere unnoticed.
+    """
     home = home_folder()
     try:
-        look_in_time(home, lambda: home.mkdir(parents=True, exist_ok=True))
-    except (OSError, NotReachable):
+        call_with_timeout(home, lambda: home.mkdir(parents=True, exist_ok=True))
+    except OSError:
         return None
+    except NotReachable:
+        pass
     return home

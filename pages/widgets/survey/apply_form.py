@@ -8,13 +8,11 @@ from pathlib import Path
 import streamlit as st
 
 from miml_core import BagtagError
-from miml_core.exchange.names import is_safe_name
 from miml_core.project import Project
 from pages.widgets.errors import action_button, attempt
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.folders.paths import allowed_roots, inside
-from pages.widgets.survey.apply_progress import active_job
-from pages.widgets.survey.archives import archives_of
+from pages.widgets.folders.paths import allowed_roots, inside, new_folder_below
+from pages.widgets.survey.apply_progress import active_job, archives_of
 from pages.widgets.text import plain
 
 _FOLDERS = "survey.folders"
@@ -71,13 +69,13 @@ def _archive(project: Project) -> None:
             "Results",
             [*known, _NEW],
             key=_ARCHIVE,
-            format_func=lambda one: one or "A new archive",
-            help="What an archive has already is not computed again.",
+            format_func=lambda one: one or "A new folder of results",
+            help="Results that the archive already contains are kept, not computed again.",
         )
     if not known or st.session_state.get(_ARCHIVE) == _NEW:
-        folder_chooser("Results below", key=_PARENT, start=project.folder.parent, project_folder=project.folder)
+        folder_chooser("Save results in", key=_PARENT, start=project.folder.parent, project_folder=project.folder)
         st.session_state.setdefault(_NAME, _free_name(project))
-        st.text_input("Name of the archive's folder", key=_NAME)
+        st.text_input("Name of the results folder", key=_NAME)
 
 
 def _options(project: Project) -> None:
@@ -88,7 +86,7 @@ def _options(project: Project) -> None:
             256,
             os.cpu_count() or 1,
             key="survey.workers",
-            help="One per core is fastest; fewer leave the computer to you.",
+            help="One per core is fastest; use fewer to keep the computer responsive.",
         )
         st.text_input(
             "Site in the path (regular expression)",
@@ -97,9 +95,9 @@ def _options(project: Project) -> None:
             help="By default the site is the first folder below the chosen one.",
         )
         st.toggle(
-            "Remove results of files that are gone",
+            "Remove results of missing files",
             key="survey.remove_missing",
-            help="Otherwise missing files are a reason to stop: a drive may not be connected.",
+            help="If this is off, the job stops when files are missing, because a drive may not be connected.",
         )
 
 
@@ -107,7 +105,7 @@ def _start(project: Project) -> None:
     """Start the job with what the form holds now: the click may overtake the run that would draw it."""
     folders = [str(inside(one, allowed_roots(project.folder))) for one in _chosen_folders()]
     if not folders:
-        raise BagtagError("No folder is chosen: add one first.")
+        raise BagtagError("No folder is chosen; add one first.")
     if active_job(project) is not None:
         raise BagtagError("A model is being applied already; wait until it has ended, or stop it.")
     current = project.runs.current()
@@ -127,10 +125,8 @@ def _chosen_archive(project: Project) -> Path:
     chosen = st.session_state.get(_ARCHIVE, _NEW)
     if chosen in known:
         return known[chosen]
-    name = (st.session_state.get(_NAME) or "").strip()
-    if not is_safe_name(name):
-        raise BagtagError(f"{name!r} is not a name for a folder; choose another one.")
-    return inside(chosen_folder(_PARENT, project.folder) / name, allowed_roots(project.folder))
+    parent = chosen_folder(_PARENT, project.folder)
+    return new_folder_below(parent, st.session_state.get(_NAME) or "", allowed_roots(project.folder))
 
 
 def _free_name(project: Project) -> str:

@@ -9,9 +9,9 @@ import streamlit as st
 
 from miml_core.archive.reading import read_failures
 from miml_core.project import Job, Project
-from miml_core.project.jobs.archive_targets import is_archive
+from miml_core.project.jobs.archive_targets import is_archive, known_archives
 from pages.widgets.errors import attempt, show_errors
-from pages.widgets.folders.reachable import NotReachable, look_in_time
+from pages.widgets.folders.reachable import NotReachable, call_with_timeout
 from pages.widgets.guidance import empty_state
 from pages.widgets.insights.source import remembered_archive, show_archive
 from pages.widgets.text import count, percent, plain, thousands, time_left, when
@@ -22,13 +22,18 @@ _ENDED = {
     "done": ":material/check_circle: Done",
     "cancelled": ":material/stop_circle: Stopped. What is finished is kept",
     "failed": ":material/warning: Failed",
-    "dead": ":material/warning: Its process is gone. What is finished is kept",
+    "dead": ":material/warning: Its process ended unexpectedly. What is finished is kept",
 }
 
 
 def active_job(project: Project) -> Job | None:
     """Return the job that applies a model now, or waits to."""
     return next((job for job in project.jobs.list(active=True) if job.kind == "apply"), None)
+
+
+def archives_of(project: Project) -> list[Path]:
+    """Return the archives that the user chose for the project; raises `NotReachable` if a disk does not respond."""
+    return call_with_timeout(project.folder / "archives", lambda: known_archives(project.folder))
 
 
 @st.fragment(run_every=_SECONDS)
@@ -39,28 +44,33 @@ def latest_archive(project: Project) -> None:
     if job is None:
         _no_job(project)
         return
+    line, state, figures, failures = (st.container() for _ in range(4))  # what is open keeps its place
     archive = Path(str(job.params.get("archive", "")))
-    _archive_line(project, archive, can_show=not job.active and _is_readable(archive))
-    if job.active:
-        _working(project, job)
-    else:
-        _ended(project, job)
-    _figures(project, job)
+    with line:
+        _archive_line(project, archive, can_show=not job.active and _is_readable(archive))
+    with state:
+        if job.active:
+            _working(project, job)
+        else:
+            _ended(project, job)
+    with figures:
+        _figures(project, job)
     if not job.active:
-        _failures(job)
+        with failures:
+            _failures(job)
 
 
 def _is_readable(archive: Path) -> bool:
     """Return whether there are results, and their disk responds."""
     try:
-        return look_in_time(archive, lambda: is_archive(archive))
+        return call_with_timeout(archive, lambda: is_archive(archive))
     except (NotReachable, OSError):
         return False
 
 
 def _no_job(project: Project) -> None:
     """Show the archive that the project has a sample of, or what will be here."""
-    archive = look_in_time(project.folder / "archives", lambda: remembered_archive(project))
+    archive = call_with_timeout(project.folder / "archives", lambda: remembered_archive(project))
     if archive is not None and _is_readable(archive):
         _archive_line(project, archive, can_show=True)
         return
@@ -95,7 +105,7 @@ def _working(project: Project, job: Job) -> None:
         st.progress(job.share, text=plain(_sentence(job)))
         st.button(
             "Stop",
-            key="survey.stop",
+            key=f"survey.stop.{job.id}",
             icon=":material/stop_circle:",
             disabled=job.cancelling,
             help="What is finished is kept.",
@@ -123,7 +133,7 @@ def _ended(project: Project, job: Job) -> None:
         if job.state != "done":
             st.button(
                 "Continue",
-                key="survey.continue",
+                key=f"survey.continue.{job.id}",
                 icon=":material/play_arrow:",
                 type="primary",
                 on_click=attempt,

@@ -16,7 +16,7 @@ from pages.widgets.training import model_descriptions
 
 
 def model_file(project: Project) -> bool:
-    """Describe the model of the current run and offer its file; returns whether it can be applied."""
+    """Describe the model of the current run and offer its file; return whether it can be applied."""
     try:
         run = run_to_export(project)
     except BagtagError as error:

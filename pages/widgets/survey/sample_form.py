@@ -8,44 +8,78 @@ import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.archive.reading import models_of
-from miml_core.exchange.names import is_safe_name
 from miml_core.project import Job, Project
 from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
 from pages.widgets.app.session import go_to, open_project
 from pages.widgets.errors import action_button, attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.folders.paths import allowed_roots, inside
-from pages.widgets.survey.archives import archives_of
+from pages.widgets.folders.paths import allowed_roots, inside, new_folder_below
+from pages.widgets.folders.reachable import call_with_timeout
+from pages.widgets.survey.apply_progress import archives_of
 from pages.widgets.text import plain
 
 _SECONDS = 2.0
 _HERE, _NEW = "here", "new"
 _INTO = {_HERE: "This project", _NEW: "A new project"}
 _MOST = 100_000
+_KNOWN = "survey.known_archives"
 
 
 @st.fragment(run_every=_SECONDS)
 @show_errors()
 def draw_sample(project: Project) -> None:
-    """Draw the form, or how far the drawing is, and the way to the review once it is done."""
-    if not archives_of(project):
-        st.caption(
-            "After a model was applied: draw detections at random from each class and range of probability, check "
-            "them, and get the precision at every threshold and corrected counts, with 95 % intervals."
-        )
-        return
-    job = next((job for job in project.jobs.list(limit=50) if job.kind == "sample" and job.state != "stopped"), None)
-    if job is not None and job.active:
+    """Draw how far the drawing is, with the way to the review once it is done, and the form.
+
+    The form is polled while a person fills it in. It stays in its place whatever the other part shows, and while a
+    disk does not respond.
+    """
+    status, form = st.container(), st.container()
+    job = None
+    with status:
+        known = _known_archives(project)
+        with show_errors():
+            job = _latest_job(project)
+            if job is not None:
+                _show_job(project, job)
+    if known:
+        with form:
+            _form(project, known, busy=job is not None and job.active)
+
+
+def _known_archives(project: Project) -> dict[Path, list[str]]:
+    """Return the archives of the project, the chosen one with its models.
+
+    If they cannot be read now, show why, and return what was read before.
+    """
+    folder, known = st.session_state.get(_KNOWN, ("", {}))
+    if folder != str(project.folder):
+        known = {}
+    with show_errors():
+        known = {archive: known.get(archive, []) for archive in archives_of(project)}
+        if known:
+            chosen = _chosen_archive(list(known))
+            known[chosen] = _models_of(chosen)
+        else:
+            st.caption(
+                "After a model was applied: draw detections at random from each class and range of probability, check "
+                "them, and get the precision at every threshold and corrected counts, with 95 % intervals."
+            )
+    st.session_state[_KNOWN] = (str(project.folder), known)
+    return known
+
+
+def _models_of(archive: Path) -> list[str]:
+    return call_with_timeout(archive, lambda: models_of(archive))
+
+
+def _latest_job(project: Project) -> Job | None:
+    return next((job for job in project.jobs.list(limit=50) if job.kind == "sample" and job.state != "stopped"), None)
+
+
+def _show_job(project: Project, job: Job) -> None:
+    if job.active:
         st.progress(job.share, text=plain(job.message))
-        return
-    if job is not None:
-        _ended(project, job)
-    if project.get_preference(ARCHIVE_SAMPLE) is None:
-        _form(project)
-
-
-def _ended(project: Project, job: Job) -> None:
-    if job.state in ("failed", "dead"):
+    elif job.state in ("failed", "dead"):
         st.error(plain(job.message), icon=":material/error:")
     elif job.state == "done":
         target = Path(str(job.result.get("project", "")))
@@ -76,25 +110,70 @@ def request_review() -> None:
     go_to("review")
 
 
-def _form(project: Project) -> None:
-    archives = archives_of(project)
+def _form(project: Project, known: dict[Path, list[str]], *, busy: bool) -> None:
+    """Draw the form; what has been typed stays while the person is on the page."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="survey-sample"):
-        st.selectbox("Archive", archives, key="survey.sampled", format_func=str, width=360)
-        models = models_of(_archive(project))
-        if len(models) > 1:
-            st.selectbox("Model", models, index=_latest(project, models), key="survey.sampled_model", width=200)
-        st.number_input("Detections per class", 1, _MOST, 50, key="survey.per_class", width=180)
-        st.number_input("Seed", 0, 2**31 - 1, 0, key="survey.seed", width=140, help="The same seed draws the same.")
-        st.segmented_control(
-            "Into", list(_INTO), default=_HERE, required=True, format_func=_INTO.__getitem__, key="survey.into"
+        archive = st.selectbox(
+            "Archive", list(known), key="survey.sampled", format_func=str, width=360, persist_state="page"
         )
-    if st.session_state.get("survey.into") == _NEW:
+        model = st.container(width="content")  # always there: the fields after it stay in their places
+        st.number_input("Detections per class", 1, _MOST, 50, key="survey.per_class", width=180, persist_state="page")
+        st.number_input(
+            "Seed",
+            0,
+            2**31 - 1,
+            0,
+            key="survey.seed",
+            width=140,
+            persist_state="page",
+            help="The same seed draws the same detections.",
+        )
+        into = st.segmented_control(
+            "Into",
+            list(_INTO),
+            default=_HERE,
+            required=True,
+            format_func=_INTO.__getitem__,
+            key="survey.into",
+            persist_state="page",
+        )
+    models = known.get(archive, [])
+    if len(models) > 1:
+        with model, show_errors():
+            st.selectbox(
+                "Model",
+                models,
+                index=_latest(project, models),
+                key="survey.sampled_model",
+                width=200,
+                persist_state="page",
+            )
+    place = st.container()
+    if into == _NEW:
+        with place:
+            _new_project_fields(project)
+    action_button(
+        "Draw a sample",
+        _start,
+        project,
+        key="survey.draw",
+        icon=":material/casino:",
+        type="primary",
+        disabled=busy or not models,
+    )
+
+
+def _new_project_fields(project: Project) -> None:
+    with st.container(), show_errors():
         folder_chooser(
-            "Project below", key="survey.check_parent", start=project.folder.parent, project_folder=project.folder
+            "Create the project in",
+            key="survey.check_parent",
+            start=project.folder.parent,
+            project_folder=project.folder,
         )
-        st.session_state.setdefault("survey.check_name", f"{project.folder.name}-check")
-        st.text_input("Name of the project's folder", key="survey.check_name")
-    action_button("Draw a sample", _start, project, key="survey.draw", icon=":material/casino:", type="primary")
+    st.text_input(
+        "Name of the project's folder", f"{project.folder.name}-check", key="survey.check_name", persist_state="page"
+    )
 
 
 def _latest(project: Project, models: list[str]) -> int:
@@ -103,29 +182,33 @@ def _latest(project: Project, models: list[str]) -> int:
     return next((models.index(one) for one in applied if one in models), 0)
 
 
-def _archive(project: Project) -> Path:
-    archives = archives_of(project)
+def _chosen_archive(archives: list[Path]) -> Path:
     chosen = st.session_state.get("survey.sampled")
     return chosen if chosen in archives else archives[0]
 
 
 def _start(project: Project) -> None:
     """Start the job with what the form holds now."""
-    state, archive = st.session_state, _archive(project)
-    models = models_of(archive)
+    state, job = st.session_state, _latest_job(project)
+    if job is not None and job.active:
+        raise BagtagError("A sample is being drawn already; wait until it has ended.")
+    into_here = state.get("survey.into", _HERE) == _HERE
+    if into_here and project.get_preference(ARCHIVE_SAMPLE) is not None:
+        raise BagtagError("This project has a sample of an archive already; draw another one into a new project.")
+    archive = _chosen_archive(archives_of(project))
+    models = _models_of(archive)
     chosen = state.get("survey.sampled_model")
     params = {
         "archive": str(archive),
         "model": chosen if chosen in models else models[_latest(project, models)],
         "per_class": int(state.get("survey.per_class") or 50),
         "seed": int(state.get("survey.seed") or 0),
-        "project": None if state.get("survey.into", _HERE) == _HERE else str(_new_project(project)),
+        "project": None if into_here else str(_new_project(project)),
     }
     project.jobs.start("sample", params)
 
 
 def _new_project(project: Project) -> Path:
-    name = (st.session_state.get("survey.check_name") or "").strip()
-    if not is_safe_name(name):
-        raise BagtagError(f"{name!r} is not a name for a folder; choose another one.")
-    return inside(chosen_folder("survey.check_parent", project.folder) / name, allowed_roots(project.folder))
+    parent = chosen_folder("survey.check_parent", project.folder)
+    name = st.session_state.get("survey.check_name") or ""
+    return new_folder_below(parent, name, allowed_roots(project.folder))

@@ -1,20 +1,18 @@
-"""What the answers to a sample say of an archive: precision, thresholds, corrected counts."""
+"""Estimates for an archive from the answers to a sample: precision, thresholds, corrected counts."""
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
-from miml_core.archive.estimate_tables import counts_csv, precision_csv
+from miml_core.archive.estimate_tables import count_text, counts_csv, precision_csv, share_text
 from miml_core.archive.sample_project import read_estimates
-from miml_core.archive.sampling import ClassEstimates, Estimate
+from miml_core.archive.sampling import ClassEstimates
 from miml_core.project import Project
 from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
+from pages.widgets.charts import precision_chart
 from pages.widgets.errors import attempt, show_errors
-from pages.widgets.survey.precision_chart import precision_chart
 from pages.widgets.survey.sample_form import request_review
-from pages.widgets.text import count, percent, plain, thousands
+from pages.widgets.text import THIN_SPACE, count, percent, plain, thousands
 
 
 def has_sample(project: Project) -> bool:
@@ -25,7 +23,7 @@ def has_sample(project: Project) -> bool:
 @st.fragment
 @show_errors()
 def sample_results(project: Project) -> None:
-    """Show the progress of the check, and what the answers so far say."""
+    """Show the progress of the check, and the estimates from the answers so far."""
     found = read_estimates(project)
     answered, drawn = sum(one.answered for one in found), sum(one.drawn for one in found)
     record = project.get_preference(ARCHIVE_SAMPLE)
@@ -46,22 +44,22 @@ def sample_results(project: Project) -> None:
     if answered < drawn:
         st.caption("Detections that are not checked yet count as if they had not been drawn.")
     wanted = st.number_input(
-        "Wanted precision",
+        "Target precision",
         0.5,
         0.999,
         0.9,
         0.01,
         key="survey.precision",
         width=180,
-        help="The threshold is the lowest one from which the lower end of the interval is at least this.",
+        help="The threshold is the lowest one at which the lower end of the interval is at least this.",
     )
     st.dataframe(
         [_row(one, wanted) for one in found],
         hide_index=True,
         column_config={
-            "Right": st.column_config.TextColumn(help="Detections of the class that are right, in the whole archive"),
-            "Of the class": st.column_config.TextColumn(
-                help="Detections that are really of the class, those with another label included"
+            "Correct": st.column_config.TextColumn(help="Correct detections of the class in the whole archive"),
+            "Estimated total of the class": st.column_config.TextColumn(
+                help="Detections that are of this class, those that the model calls another one included"
             ),
         },
         alt="Precision and corrected counts of each class",
@@ -85,7 +83,7 @@ def _thresholds(found: list[ClassEstimates]) -> None:
         precision_chart(shown, key="survey.chart")
     with table:
         rows = [
-            {"Threshold": low, "Detections": thousands(n), "Precision": _share(precision)}
+            {"Threshold": low, "Detections": thousands(n), "Precision": share_text(precision)}
             for low, n, precision in shown.thresholds
         ]
         st.dataframe(rows, hide_index=True, alt="Precision by threshold")
@@ -114,21 +112,8 @@ def _row(one: ClassEstimates, wanted: float) -> dict[str, object]:
         "Class": one.class_name,
         "Detections": thousands(one.detections),
         "Checked": f"{one.answered} of {one.drawn}",
-        "Precision": _share(one.thresholds[0][2]),
+        "Precision": share_text(one.thresholds[0][2]),
         f"Threshold for {percent(wanted)}": threshold,
-        "Right": _count(one.correct),
-        "Of the class": _count(one.of_class),
+        "Correct": count_text(one.correct, THIN_SPACE),
+        "Estimated total of the class": count_text(one.of_class, THIN_SPACE),
     }
-
-
-def _share(found: Estimate) -> str:
-    if math.isnan(found.value):
-        return ""
-    return f"{percent(found.value)} ({percent(found.low)} to {percent(found.high)})"
-
-
-def _count(found: Estimate) -> str:
-    if math.isnan(found.value):
-        return ""
-    value, low, high = (thousands(round(part)) for part in (found.value, found.low, found.high))
-    return f"{value} ({low} to {high})"

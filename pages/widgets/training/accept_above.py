@@ -8,7 +8,7 @@ from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.queries.checked_predictions import CheckedPredictions
 from miml_core.review.threshold import FEWEST_CHECKED, ThresholdOutlook, outlook
-from pages.widgets.confirmation import ask, pending_question, settle
+from pages.widgets.confirmation import ask, dismiss_question, pending_question
 from pages.widgets.errors import attempt
 from pages.widgets.text import class_names, count, percent, plain, thousands
 from pages.widgets.undo_offer import keep_for_undo, kept_for_undo, offer_undo
@@ -57,12 +57,12 @@ def _sentence(expected: ThresholdOutlook) -> str:
     start = f"At {expected.threshold:.2f}: {count(expected.n, 'segment')}"
     if expected.share_right is None:
         return start
-    return f"{start}, about {percent(expected.share_right)} right, {_errors(expected)}"
+    return f"{start}, about {percent(expected.share_right)} correct, {_errors(expected)}"
 
 
 def _errors(expected: ThresholdOutlook) -> str:
     n = round(expected.n_errors)
-    return "hardly any error expected" if n == 0 else f"about {count(n, 'error')}"
+    return "fewer than one error" if n == 0 else f"about {count(n, 'error')}"
 
 
 def _evidence(expected: ThresholdOutlook, n_checked: int) -> str:
@@ -71,13 +71,13 @@ def _evidence(expected: ThresholdOutlook, n_checked: int) -> str:
     if n_checked < FEWEST_CHECKED:
         return (
             f"By the model's own probabilities: only {count(n_checked, 'segment')} checked so far. Check "
-            f"{FEWEST_CHECKED} or more, best in the order *Random sample* of Review, to see how often they are right."
+            f"{FEWEST_CHECKED} or more, best in the order *Random sample* of Review, to see how often they are correct."
         )
     found = expected.checked
     if not found.n:
-        return "No checked segment has such a probability; the expectation is the model's own."
+        return "No checked segment has a probability this high; the estimate uses the model's probabilities."
     return (
-        f"Of {count(found.n, 'checked segment')} of such a probability {percent(found.value or 0.0)} were right "
+        f"Of {count(found.n, 'checked segment')} with such a probability, {percent(found.value or 0.0)} were correct "
         f"(95 % interval {percent(found.low)} to {percent(found.high)})."
     )
 
@@ -107,7 +107,7 @@ def _button(project: Project, expected: ThresholdOutlook, class_id: int | None) 
                 on_click=attempt,
                 args=(_accept, project, expected, class_id),
             )
-            st.button("Cancel", key="train.accept.cancel", type="tertiary", on_click=settle, args=(_ASKED,))
+            st.button("Cancel", key="train.accept.cancel", type="tertiary", on_click=dismiss_question, args=(_ASKED,))
 
 
 def _ask(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
@@ -120,8 +120,8 @@ def _ask(project: Project, expected: ThresholdOutlook, class_id: int | None) -> 
 
 
 def _accept(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
-    settle(_ASKED)
-    above = project.review.above(expected.threshold)
+    dismiss_question(_ASKED)
+    above = project.review.count_above(expected.threshold)
     n = sum(above.values()) if class_id is None else above.get(class_id, 0)
     if n != expected.n:
         raise BagtagError(
@@ -132,6 +132,6 @@ def _accept(project: Project, expected: ThresholdOutlook, class_id: int | None) 
 
 
 def _undo(project: Project) -> None:
-    """Offer to take it back until the next question."""
+    """Offer to undo the acceptance until the next question."""
     if (result := kept_for_undo(_DONE, project)) is not None:
         offer_undo(_DONE, project, result, plain(f"You {result.sentence}."))

@@ -1,7 +1,7 @@
 """What a person needs to know to choose a model: its name and a short description with measured accuracy.
 
 Figures are from `python -m miml_core bench` on HJA bird song with the tags as listeners gave them ("filtered"):
-segments labelled right given the tags of their clip, and in new clips without tags (ten folds); README has all sets.
+correct segments given the tags of their clip, and in new clips without tags (ten folds). README has all sets.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ DESCRIPTIONS = {
     "ored-lr": (
         "ORed logistic regression",
         "Recommended to start with: finds the segments that best explain each bag's tags, in seconds, and leaves wind "
-        "and unknown sounds to the background. On every set we measured it was the best on new clips, and the best or "
-        "level with it given the tags (bird song: 81 % of the segments right given the tags, 70 % in new clips).",
+        "and unknown sounds to the background. On every set we measured it was best on new clips, and best or nearly "
+        "best given the tags (bird song: 81 % of the segments correct given the tags, 70 % in new clips).",
     ),
     "sim": (
         "Support instance machine",
-        "Learns to rank the tags a bag has above those it has not. On the bird song we measured it was level with "
-        "ORed logistic regression given the tags (82 %), but clearly worse in new clips (63 %). It has no "
+        "Learns to rank the tags a bag has above those it does not have. On the bird song we measured it was as good "
+        "as ORed logistic regression given the tags (82 %), but clearly worse in new clips (63 %). It has no "
         "probabilities of its own.",
     ),
     "mimlfast": (
         "MIMLfast",
         "For very many bags, and to see which segment explains a tag and of which sub-type it is, such as song and "
         "alarm. It ranks tags well, but on every set we measured ORed logistic regression labelled segments better "
-        "(bird song: this one 81 % given the tags, 59 % in new clips).",
+        "(bird song: 81 % given the tags, 59 % in new clips).",
     ),
     "gp-probit": (
         "Gaussian process",
         "Estimates its own uncertainty: Review can then offer the segments whose label is most informative. On every "
-        "set we measured ORed logistic regression was more accurate (bird song: this one 78 % given the tags, 63 % in "
-        "new clips).",
+        "set we measured ORed logistic regression was more accurate (bird song: 78 % given the tags, 63 % in new "
+        "clips).",
     ),
     "mimm": (
         "Mixture model",
         "Learns what each class looks like by itself; for features with missing values, or a single tag. On every set "
-        "of many tags we measured it was less accurate than ORed logistic regression (bird song: this one 74 % given "
+        "of many tags we measured it was less accurate than ORed logistic regression (bird song: 74 % given "
         "the tags, 55 % in new clips).",
     ),
     "candidate-em": (

@@ -12,10 +12,10 @@ from miml_core.project import Project
 from miml_core.project.queries.checked_predictions import CheckedPredictions
 from miml_core.review.class_quality import Share, class_quality
 from miml_core.review.threshold import FEWEST_CHECKED
+from pages.widgets.charts import reliability_chart
 from pages.widgets.errors import show_errors
 from pages.widgets.text import class_names, count, percent
 from pages.widgets.training.accept_above import accept_above, chosen_threshold
-from pages.widgets.training.reliability_chart import reliability_chart
 
 _ROW_HEIGHT = 35
 _MOST_ROWS = 12.5
@@ -33,7 +33,7 @@ def trust_in_predictions(project: Project) -> None:
     if not len(checked):
         st.info(
             "No prediction has been checked by eye yet. Check segments in Review, best in the order *Random sample*: "
-            "then you see here how often predictions of each probability are right.",
+            "then you see here how often predictions of each probability are correct.",
             icon=":material/info:",
         )
         accept_above(project, checked, in_one_row=True)
@@ -51,14 +51,14 @@ def trust_in_predictions(project: Project) -> None:
 def _source(checked: CheckedPredictions) -> str:
     """Return what the figures are from."""
     n = len(checked)
-    which = "of the random sample" if checked.sampled else "that people checked, many of them doubtful ones perhaps"
+    which = "of the random sample" if checked.sampled else "that people checked, perhaps mostly uncertain ones"
     sentence = f"From {count(n, 'segment')} {which}"
     if checked.n_of_earlier_runs == n > 1:
         sentence += "; all of them were predicted by earlier runs"
     elif checked.n_of_earlier_runs:
         sentence += f"; {count(checked.n_of_earlier_runs, 'of them was', 'of them were')} predicted by earlier runs"
     if n < FEWEST_CHECKED:
-        sentence += f". That is too few to judge by: check {FEWEST_CHECKED} or more"
+        sentence += f". That is too few for a reliable estimate: check {FEWEST_CHECKED} or more"
     return sentence + "."
 
 
@@ -67,7 +67,7 @@ def _summary(checked: CheckedPredictions) -> None:
     error = expected_calibration_error(checked.probability, checked.right)
     with st.container(horizontal=True, gap="medium"):
         st.metric(
-            "Right",
+            "Correct",
             percent(all_right.value or 0.0),
             help=f"95 % interval {percent(all_right.low)} to {percent(all_right.high)}",
             width="content",
@@ -75,8 +75,8 @@ def _summary(checked: CheckedPredictions) -> None:
         st.metric(
             "Calibration error",
             f"{error:.2f}",
-            help="Mean difference between probability and share of right predictions (expected calibration error); "
-            "0 is perfect, above 0.10 probabilities say little",
+            help="Mean difference between probability and share of correct predictions (expected calibration error); "
+            "0 is perfect, above 0.10 probabilities are not informative",
             width="content",
         )
         st.metric("Checked", count(len(checked), "segment"), width="content")

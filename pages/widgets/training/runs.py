@@ -10,7 +10,7 @@ import streamlit as st
 from miml_core.project import Job, Project, Run
 from miml_core.project.jobs.params import STOP_EARLY
 from miml_core.project.learning.training_runs import STOPPED_EARLY
-from pages.widgets import charts
+from pages.widgets.charts import learning_curves
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.guidance import empty_state
 from pages.widgets.table_selection import keep_selection, picked_rows
@@ -19,15 +19,15 @@ from pages.widgets.training import model_descriptions
 
 _SECONDS = 1.0
 SCORES = {
-    "sample": ("Accuracy", "Share of segments found right in a random sample, which has no bias"),
+    "sample": ("Accuracy", "Share of correct segments in a random sample (unbiased)"),
     "held_out_average_precision": (
         "New bags",
-        "How well a model like it ranks the tags of bags it has not learnt from (average precision, 1 is perfect): "
+        "How well a model with the same settings ranks the tags of held-out bags (average precision, 1 is perfect): "
         "compares runs and models",
     ),
     "held_out_log_likelihood": (
         "Tags",
-        "How likely a model like it finds the tags of bags it has not learnt from (mean log-likelihood, 0 is perfect)",
+        "Mean log-likelihood of the tags of held-out bags under a model with the same settings (0 is perfect)",
     ),
     "objective": (
         "Objective",
@@ -37,7 +37,7 @@ SCORES = {
 _STATES = {"training": "training", "done": "done", "failed": "failed", "cancelled": "cancelled"}
 
 
-def age_of(run: Run) -> str | None:
+def outdated_text(run: Run) -> str | None:
     """Return what people have done since the run was trained, as a sentence; None when it is up to date."""
     since = []
     if run.n_corrections_since:
@@ -56,7 +56,7 @@ def training_runs(project: Project) -> None:
     with show_errors():
         runs = project.runs.list()
         current = next((run for run in runs if run.current), None)
-        if current is not None and (sentence := age_of(current)):
+        if current is not None and (sentence := outdated_text(current)):
             outdated.warning(sentence, icon=":material/history:")
         with live:
             live_training(project)
@@ -67,16 +67,16 @@ def training_runs(project: Project) -> None:
                 empty_state("No run yet", "Start a training; the first one takes seconds.", icon="model_training")
         if current is not None and current.curves:
             with curves:
-                _learning_curves(current)
+                _curves_of(current)
 
 
-def _learning_curves(run: Run) -> None:
+def _curves_of(run: Run) -> None:
     fold = st.expander(
         f"Learning curves of run {run.id}", icon=":material/show_chart:", on_change="rerun", key="train.curves"
     )
     if fold.open:
         with fold:
-            charts.curves(run.curves, key=f"run.{run.id}")
+            learning_curves(run.curves, key=f"run.{run.id}")
 
 
 def _runs_table(project: Project, runs: list[Run]) -> None:
@@ -122,8 +122,8 @@ def _columns() -> dict[str, Any]:
         "number": config.NumberColumn("Run", width=44),
         "model": config.TextColumn("Model", width=152),
         "state": config.TextColumn("Status", width=100),
-        "when": "When",
-        "took": config.TextColumn("Took", width=70),
+        "when": "Started",
+        "took": config.TextColumn("Duration", width=76),
         "bags": config.NumberColumn("Bags", width=52),
         "checked": config.NumberColumn("Checked", help="Corrected and accepted segments it learnt from", width=72),
         **{
@@ -153,7 +153,7 @@ def _chosen(project: Project, run: Run) -> None:
             args=(project.runs.remove, run.id),
         )
         changed = ", ".join(f"{name} = {value}" for name, value in run.params.items())
-        st.text(f"Run {run.id}: {changed or 'as proposed'}")
+        st.text(f"Run {run.id}: {changed or 'default settings'}")
     if run.message:
         st.text(run.message)
 
@@ -167,7 +167,7 @@ def live_training(project: Project) -> None:
         name = model_descriptions.title(job.params.get("model", model_descriptions.DEFAULT))
         st.markdown(f"**Training: {name}**")
         st.progress(job.share, text=_sentence(job))
-        charts.curves(job.info.get("curves", {}), key=f"live.{job.id}")
+        learning_curves(job.info.get("curves", {}), key=f"live.{job.id}")
         _ways_to_stop(project, job)
 
 
@@ -178,7 +178,7 @@ def _ways_to_stop(project: Project, job: Job) -> None:
             "Stop and keep the result",
             icon=":material/stop_circle:",
             help="Ends the training now; its run is kept, marked as stopped early, and its predictions are shown.",
-            key="live.keep",
+            key=f"live.keep.{job.id}",
             disabled=stopping or job.state == "queued",
             on_click=attempt,
             args=(project.jobs.stop_early, job.id),
@@ -188,7 +188,7 @@ def _ways_to_stop(project: Project, job: Job) -> None:
             icon=":material/close:",
             type="tertiary",
             help="Discards this training; the current run stays.",
-            key="live.cancel",
+            key=f"live.cancel.{job.id}",
             disabled=job.cancelling,
             on_click=attempt,
             args=(project.jobs.cancel, job.id),

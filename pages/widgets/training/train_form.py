@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from miml_core import BagtagError
-from miml_core.project import Class, Progress, Project
+from miml_core.project import Class, Project, ProjectCounts
 from miml_core.project.queries.prediction_blocks import IMPORTED
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.text import count, plain, thousands
@@ -104,15 +104,15 @@ def not_enough(project: Project) -> str | None:
     """Return why a training cannot start yet, and what to do; None when it can."""
     progress = project.progress()
     if progress.n_bags == 0:
-        return "There is nothing to learn from yet: add recordings or pictures in the library."
+        return "There is nothing to learn from yet: add recordings or pictures on the Library page."
     if progress.n_segments == 0:
-        return "No segments have been found yet: find them on the Segment page."
+        return "No segments have been detected yet: detect them on the Segment page."
     if not _used(project):
         return "Nothing is tagged yet: tag some bags on the Tag page. A dozen is enough to begin."
     return None
 
 
-def warnings(project: Project, progress: Progress, used: list[Class]) -> list[str]:
+def warnings(project: Project, progress: ProjectCounts, used: list[Class]) -> list[str]:
     """Return what a person may want to correct first; none of it prevents a training."""
     found = []
     if once := [one for one in used if one.n_bags == 1]:
@@ -126,16 +126,16 @@ def warnings(project: Project, progress: Progress, used: list[Class]) -> list[st
         names = ", ".join(plain(bag.name) for bag in tagged[:3])
         more = " …" if len(tagged) > 3 else ""
         found.append(
-            f"Tagged, but no segment was found: {names}{more}. Draw one, or find segments with a higher sensitivity."
+            f"Tagged, but without segments: {names}{more}. Draw one, or detect segments with a higher sensitivity."
         )
     if progress.n_segmented < progress.n_bags:
         behind = count(progress.n_bags - progress.n_segmented, "bag")
         found.append(f"{behind} not segmented with the current settings.")
     if progress.n_missing:
-        found.append(f"{count(progress.n_missing, 'file')} missing; what was found in them before is still used.")
+        found.append(f"{count(progress.n_missing, 'file')} missing; their segments are still used.")
     if progress.n_changed:
         found.append(
-            f"{count(progress.n_changed, 'file')} changed since added; what was found before is still used. "
+            f"{count(progress.n_changed, 'file')} changed after being added; their segments are still used. "
             "The Library page shows what to do."
         )
     if progress.n_tagged < 10:

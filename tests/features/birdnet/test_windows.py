@@ -30,9 +30,9 @@ def test_a_tone_is_the_same_tone_at_48_khz(rate):
 @pytest.mark.parametrize("rate", [4000, 8000, 11025, 192000, 384000])
 def test_other_rates_are_refused_with_one_sentence(rate):
     assert not suitable_rate(rate)
-    with pytest.raises(BagtagError, match=rf"^clip\.wav has {rate / 1000:g} kHz, but BirdNET hears .*\.$"):
+    with pytest.raises(BagtagError, match=rf"^clip\.wav has a sample rate of {rate / 1000:g} kHz, but BirdNET .*\.$"):
         check_rate(rate, "clip.wav")
-    with pytest.raises(BagtagError, match="BirdNET hears"):
+    with pytest.raises(BagtagError, match="BirdNET supports"):
         resample(np.zeros(100), rate)
 
 
@@ -84,5 +84,5 @@ def test_windows_end_where_their_bag_ends(tmp_path):
 
 def test_the_file_is_named_in_the_refusal(tmp_path):
     soundfile.write(tmp_path / "bat.wav", np.zeros(38400), 384000)
-    with pytest.raises(BagtagError, match=r"^bat\.wav has 384 kHz"):
+    with pytest.raises(BagtagError, match=r"^bat\.wav has a sample rate of 384 kHz"):
         list(read_windows(tmp_path / "bat.wav", [0.0]))

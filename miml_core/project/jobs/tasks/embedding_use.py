@@ -1,4 +1,4 @@
-"""What a job says about its embedding: that it cannot be used here, or that it does not describe some recordings."""
+"""Report how a job can use its embedding: that it cannot be used here, or that it does not describe some recordings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from sqlalchemy import select
 
 from miml_core.errors import BagtagError
+from miml_core.features.embeddings import find_embedding
 from miml_core.project.db import settings
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.schema import bags, media
@@ -27,8 +28,6 @@ def check(context: JobContext, bag_ids: Sequence[int]) -> bool:
         if name is None or not bag_ids:
             return True
         example = bag_row(connection, bag_ids[0]).name
-    from miml_core.features.embeddings import find_embedding
-
     try:
         find_embedding(name, kind)
     except BagtagError as error:
@@ -51,8 +50,6 @@ def note_not_described(context: JobContext, bag_ids: Sequence[int]) -> list[dict
         files = connection.execute(select(media.c.id, media.c.path, media.c.rate).order_by(media.c.id)).all()
         chosen = set(bag_ids)
         of_bags = connection.execute(select(bags.c.id, bags.c.media_id)).all()
-    from miml_core.features.embeddings import find_embedding
-
     not_described = find_embedding(name, kind).not_described
     if not_described is None:
         return []

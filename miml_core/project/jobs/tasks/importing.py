@@ -77,7 +77,9 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError as error:
-        raise BagtagError(f"{printable(path)!r} cannot be read: {error.strerror or error}.") from error
+        raise BagtagError(
+            f"{printable(path)!r} cannot be read: {error.strerror or error}. Check the path and its permissions."
+        ) from error
 
 
 def _store(

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row
 
 from miml_core.errors import BagtagError
+from miml_core.media.spectrogram import read_spectrogram
 from miml_core.project.db import settings
 from miml_core.project.db.own_folders import own_folder
 from miml_core.project.db.rows import bag_row
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.media import files as media_files
-from miml_core.project.queries import segmenter_lessons, segments
+from miml_core.project.queries import segmenter_examples, segments
+from miml_core.segments.learned import Example, LearnedSegmenter
 
 if TYPE_CHECKING:
     from miml_core.instances import InstanceSettings
@@ -30,16 +32,14 @@ _MOST_BAGS = 300
 
 def run(context: JobContext) -> dict[str, Any]:
     """Train the segmenter and store it as a new file."""
-    from miml_core.segments.learned import LearnedSegmenter
-
     with context.store.read() as connection:
         used = settings.instance_settings(connection)
         if settings.kind(connection) != "sound":
             raise BagtagError("A segmenter can be trained in projects of sounds only; this project holds pictures.")
-        lessons = segmenter_lessons.count(connection)
-        found = segmenter_lessons.by_bag(connection)
-    if not lessons.enough:
-        raise BagtagError(f"There are too few edits to learn from. {lessons.sentence}")
+        counts = segmenter_examples.count(connection)
+        found = segmenter_examples.by_bag(connection)
+    if not counts.enough:
+        raise BagtagError(f"There are too few edits to learn from. {counts.sentence}")
     chosen = sorted(found, key=lambda bag_id: -len(found[bag_id][0]) - len(found[bag_id][1]))[:_MOST_BAGS]
     examples = []
     for number, bag_id in enumerate(chosen):
@@ -57,7 +57,7 @@ def run(context: JobContext) -> dict[str, Any]:
     with context.store.write() as connection:
         now = settings.instance_settings(connection)
         settings.set_instance_settings(connection, replace(now, learned_segmenter=name), annotator=context.annotator)
-    message = f"learnt from {lessons.n_kept} kept and {lessons.n_deleted} deleted segments"
+    message = f"learnt from {counts.n_kept} kept and {counts.n_deleted} deleted segments"
     return {"message": message, "segmenter": name, "bags": len(examples)}
 
 
@@ -65,8 +65,6 @@ def _example(
     context: JobContext, bag_id: int, kept: list[Row[Any]], deleted: list[Row[Any]], whole: bool, used: InstanceSettings
 ) -> Example | None:
     """Return a bag as a training example; a file that cannot be read is listed and left out."""
-    from miml_core.media.spectrogram import read_spectrogram
-    from miml_core.segments.learned import Example
 
     with context.store.read() as connection:
         bag = bag_row(connection, bag_id)

@@ -7,6 +7,7 @@ from typing import Any
 
 from miml_core import installation
 from miml_core.errors import BagtagError
+from miml_core.plurals import counted
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.jobs.export_targets import PackCheck, resolve_target
 from miml_core.project.media import files as media_files
@@ -23,11 +24,13 @@ def run(context: JobContext) -> dict[str, Any]:
         stored = [medium.path for medium in media_files.all_media(connection)]
     check = PackCheck(folder, [media_files.real_path(folder, each) for each in stored])
     target, with_media = resolve_target(path), bool(context.params.get("media"))
-    packed = pack(context.store, target, media=with_media, report=context.report, check=check, job_id=context.job_id)
+    packed = pack(
+        context.store, target, media=with_media, progress=context.progress, check=check, job_id=context.job_id
+    )
     installation.record_exports(folder, [target])
     for each in packed.left_out:
         context.fail(each.name, each.reason)
-    files = f", with {packed.n_media} media file{'' if packed.n_media == 1 else 's'}" if with_media else ""
+    files = f", with {counted(packed.n_media, 'media file')}" if with_media else ""
     return {
         "message": f"packed the project to {path}{files} ({packed.size / 1e6:,.1f} MB)",
         "files": [str(target)],

@@ -10,7 +10,7 @@ from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.rows import run_row
 from miml_core.project.jobs.context import JobContext
-from miml_core.project.jobs.tasks import describing
+from miml_core.project.jobs.tasks import computing_features
 from miml_core.project.learning import predicting, review_index, training_runs
 from miml_core.project.learning.model_outputs import predict
 from miml_core.project.queries import bagset, predictions
@@ -21,7 +21,7 @@ _BAGS_AT_ONCE = 2000
 
 def run(context: JobContext) -> dict[str, Any]:
     """Predict all bags without up-to-date predictions."""
-    describing.describe_all(context)
+    computing_features.describe_all(context)
     with context.store.read() as connection:
         run_id = context.params.get("run") or settings.get(connection, "current_run")
         if run_id is None:

@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from miml_core.project.jobs.context import JobContext
+from miml_core.threads import lower_priority, thread_count
 
 Bag = TypeVar("Bag")
 Result = TypeVar("Result")
@@ -39,7 +40,7 @@ def run_in_processes(
         A function of a module; it returns a reason instead of raising an exception.
     n_tasks : int
     """
-    processes = int(context.params.get("processes") or os.cpu_count() or 1)
+    processes = int(context.params.get("processes") or thread_count())
     began = time.monotonic()
     for done, (bag, arguments) in enumerate(tasks):
         context.check()
@@ -81,8 +82,6 @@ def _in_processes(
 def _set_up_process() -> None:
     """Set up a process: one thread, because the processes use every core, and a low priority."""
     from threadpoolctl import threadpool_limits
-
-    from miml_core.threads import lower_priority
 
     lower_priority(_NICE)
     os.environ["BAGTAG_THREADS"] = "1"

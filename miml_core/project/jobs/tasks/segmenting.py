@@ -16,10 +16,10 @@ from miml_core.project.db import settings
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.errors import Gone
 from miml_core.project.instances import resegment, timelines
-from miml_core.project.instances.finding import detect_in_file
+from miml_core.project.instances.detection import detect_in_file
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
-from miml_core.project.jobs.tasks import describing, embedding_use
+from miml_core.project.jobs.tasks import computing_features, embedding_use
 from miml_core.project.jobs.tasks.processes import run_in_processes
 from miml_core.project.media import files as media_files
 
@@ -70,7 +70,7 @@ def run(context: JobContext) -> dict[str, Any]:
             context.report(done, total, f"detecting segments: {bag.name}")
     finally:
         batch.store()
-    describing.describe_all(context)
+    computing_features.describe_all(context)
     notes = embedding_use.note_not_described(context, [row.id for row in chosen_rows])
     message = f"{counted(n_segments, 'segment')} in {counted(n_bags, 'bag')}" + embedding_use.mention(notes)
     return {"message": message, "bags": n_bags, "segments": n_segments, "notes": notes}

@@ -17,9 +17,10 @@ from miml_core.errors import BagtagError
 from miml_core.posterior import DEFAULT_LEAK
 from miml_core.project.db.own_folders import own_folder
 from miml_core.project.errors import Cancelled
+from miml_core.project.jobs import repredict
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.jobs.params import DEFAULT_MODEL
-from miml_core.project.jobs.tasks import describing
+from miml_core.project.jobs.tasks import computing_features
 from miml_core.project.learning import held_out, predicting, review_index, training_runs
 from miml_core.project.learning.model_outputs import predict
 from miml_core.project.queries import bagset, prediction_blocks
@@ -42,7 +43,7 @@ def run(context: JobContext) -> dict[str, Any]:
     params = {**DEFAULT_PARAMS.get(name, {}), **MODELS[name].current_names(context.params.get("params") or {})}
     seed = int(context.params.get("seed") or 0)
     model = _make(name, params, seed)
-    describing.describe_all(context)
+    computing_features.describe_all(context)
     context.report(0, 0, "loading")
     with context.store.read() as connection:
         bags, index = bagset.load(connection)
@@ -70,6 +71,8 @@ def run(context: JobContext) -> dict[str, Any]:
     review_index.summarise_all(
         context.store, progress=lambda done, of, _: context.report(done, of, "sorting the review queue")
     )
+    repredict.note_stale(context.store)  # bags that were edited during the training
+    repredict.predict_noted(context.store)
     if ended:
         return {"message": f"run {run_id} is ready, {ended}", "run": run_id}
     note = _score(context, run_id, model, learn_from, chosen)

@@ -1,0 +1,1 @@
+"""What pages show, by topic; modules that several topics use lie beside them."""

@@ -1,0 +1,1 @@
+"""The frame around the pages: session, server, dialogs, navigation, background work."""

@@ -1,0 +1,1 @@
+"""The forms of imports, exports, merges and packing."""

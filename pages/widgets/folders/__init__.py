@@ -1,0 +1,1 @@
+"""Choosing folders, below those that are allowed."""

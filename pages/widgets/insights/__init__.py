@@ -1,0 +1,1 @@
+"""Plots and tables over a survey, with their filters."""

@@ -1,0 +1,1 @@
+"""The list of bags, and what is done with them."""

@@ -1,0 +1,1 @@
+"""The map of segments and what is done with a selection."""

@@ -1,0 +1,1 @@
+"""Settings of segments and features, and applying them."""

@@ -1,0 +1,1 @@
+"""The start page: the demo, recent projects, a new project."""

@@ -1,0 +1,1 @@
+"""Applying a model to an archive, and the sample that checks it."""

@@ -1,0 +1,1 @@
+"""Training, runs and how far to trust them."""

@@ -1,0 +1,1 @@
+"""The wall of segments, and opening it with a list."""

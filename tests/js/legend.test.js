@@ -1,0 +1,15 @@
+import { Disposables } from "/canvas/disposables.js";
+import { element } from "/canvas/dom.js";
+import { Legend } from "/canvas/legend.js";
+import { equal, test } from "/tests/check.js";
+
+test("a click on a class labels with it, also where it is not stored yet", () => {
+  const given = [];
+  const legend = new Legend(new Disposables(), { mode: "review", commands: { label: (label) => given.push(label) }, layers: { node: { focus() {} } } });
+  for (const id of ["3", "-2", "@7"]) {
+    const chip = element("button", { type: "button", "data-class": id });
+    legend.node.append(chip);
+    chip.click();
+  }
+  equal(given, [3, -2, "@7"]);
+});
