@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages.widgets.app.server import middleware
+from pages.widgets.app.server import lifespan, middleware
 
 
 class StandStill:
@@ -32,4 +32,4 @@ class StandStill:
         await self.app(scope, receive_late if scope["type"] == "websocket" else receive, send)
 
 
-app = st.App("stalled_script.py", middleware=[*middleware(), Middleware(StandStill)])
+app = st.App("stalled_script.py", middleware=[*middleware(), Middleware(StandStill)], lifespan=lifespan)

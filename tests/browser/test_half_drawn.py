@@ -1,4 +1,4 @@
-"""What a run has drawn is shown, whenever a fragment asks for a run: see `pages/widgets/app/late_messages.py`."""
+"""What a run has drawn is shown, whenever a fragment asks for a run: see `pages/widgets/app/complete_runs.py`."""
 
 import pytest
 

@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 
 from miml_core import kernels
+from pages.widgets.app.complete_runs import deliver_runs_completely
 from pages.widgets.app.late_messages import LateMessages
 from pages.widgets.app.origin_check import OriginCheck, allowed_hosts
 
@@ -29,5 +30,6 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     compiled by a process of their own, so that the first page does not wait for them.
     """
     config.set_option("server.allowedHosts", sorted(allowed_hosts()))
+    deliver_runs_completely()
     await to_thread.run_sync(kernels.compile_in_background)
     yield
