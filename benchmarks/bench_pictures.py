@@ -1,4 +1,4 @@
-"""Pictures of 320 x 240 a second on one core, from file to segments with features, beside bare SLIC on the same.
+"""Pictures of 320 x 240 per second on one core, from file to segments with features, beside bare SLIC on the same.
 
 Aims: 10 pictures per second or more; less time than SLIC alone takes to find superpixels.
 """
@@ -35,13 +35,13 @@ def run() -> None:
         segments = _seconds(lambda i: find_picture_segments(pictures[i]))
         features = _seconds(lambda i: picture_features(pictures[i], regions[i]))
         bare = _seconds(lambda i: slic(pictures[i].pixels, n_segments=400, start_label=1))
-    print(f"pictures: {1 / whole:.0f} a second, file to segments and features ({1000 * whole:.0f} ms: ", end="")
+    print(f"pictures: {1 / whole:.0f} per second, file to segments and features ({1000 * whole:.0f} ms: ", end="")
     print(f"segments {1000 * segments:.0f}, features {1000 * features:.0f})")
     print(f"bare SLIC: {1000 * bare:.0f} ms; all of ours takes {whole / bare:.2f} x that")
 
 
 def _seconds(work: Callable[[int], object]) -> float:
-    """Processor seconds a picture, the first call left out."""
+    """Return the processor seconds per picture, the first call left out."""
     work(0)
     started = time.process_time()
     for number in range(N_PICTURES):

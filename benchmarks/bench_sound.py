@@ -90,17 +90,17 @@ def _picture(path: Path, settings: InstanceSettings) -> bytes:
 
 
 def _growth(folder: Path) -> None:
-    """Cost by duration of the bag, and by number of segments at the same duration."""
+    """Print the cost by duration of the bag, and by number of segments at the same duration."""
     settings = InstanceSettings.for_rate(RATE)
     costs = []
     for seconds in (5, 20, 80, 320):
         path = write_sound(folder / f"{seconds}.wav", seconds)
         costs.append(_seconds(partial(sound_instances, path, 0.0, seconds, settings)) / seconds)
-    print("ms a second of sound in bags of 5, 20, 80, 320 s: " + ", ".join(f"{1000 * cost:.2f}" for cost in costs))
+    print("ms per second of sound in bags of 5, 20, 80, 320 s: " + ", ".join(f"{1000 * cost:.2f}" for cost in costs))
     by_number = []
     for sensitivity in (0.2, 0.5, 0.9):
-        keener = replace(settings, segments=replace(settings.segments, sensitivity=sensitivity))
-        work = partial(sound_instances, folder / "20.wav", 0.0, 20.0, keener)
+        sensitive = replace(settings, segments=replace(settings.segments, sensitivity=sensitivity))
+        work = partial(sound_instances, folder / "20.wav", 0.0, 20.0, sensitive)
         by_number.append(f"{len(work().regions)}: {1000 * _seconds(work):.0f} ms")
     print("20 s by number of segments: " + ", ".join(by_number))
 
@@ -115,7 +115,7 @@ def _windows_of_long_files(folder: Path) -> None:
 
 
 def _memory(folder: Path) -> None:
-    """Peak memory of a process that takes a whole file as one bag, and that goes through it bag by bag."""
+    """Print the peak memory of a process that takes a whole file as one bag, and that goes through it bag by bag."""
     peaks = {}
     for minutes in (10, 60):
         path = write_sound(folder / f"{minutes}min.wav", 60 * minutes)
@@ -152,7 +152,7 @@ def _many_files(folder: Path) -> None:
 
 
 def _seconds(work: Callable[[], object], times: int = 5) -> float:
-    """Least processor seconds of several calls, the first left out."""
+    """Return the least processor seconds of several calls, the first left out."""
     work()
     spent = []
     for _ in range(times):
@@ -163,7 +163,7 @@ def _seconds(work: Callable[[], object], times: int = 5) -> float:
 
 
 def write_sound(path: Path, seconds: int, seed: int = 0) -> Path:
-    """Wind, hum and three calls a second, written piece by piece; every minute of a long file is the same."""
+    """Write wind, hum and three calls per second, piece by piece; every minute of a long file is the same."""
     rng = np.random.default_rng(seed)
     n = min(seconds, 60) * RATE
     t = np.arange(n) / RATE

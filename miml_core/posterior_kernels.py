@@ -1,6 +1,6 @@
 """The compiled loops of `posterior.py`.
 
-Subsets of a bag's required tags are bit masks; a row holds one number a subset. Rows are rescaled as they are made,
+Subsets of a bag's required tags are bit masks; a row has one number per subset. Rows are rescaled as they are made,
 so that thousands of segments neither under- nor overflow. In a large bag only every `block`-th forward row is kept
 and the others are made again on the way back, so that memory grows with the square root of the number of segments.
 

@@ -8,7 +8,7 @@ each without a background class and with one, which is the default of the app.
 * Given the tags (fitted to all clips, as in the app): the share of all segments that get their label, of those with a
   name, and of *clean* ones, which touch events of one label only, in clips with two tags or more.
 * For both, the expected calibration error: of named segments, or with a background class of all.
-* Without training: the same ranking by BirdNET's scores alone, over the classes it knows.
+* Without training: the same ranking by BirdNET's scores alone, over the classes that are species of BirdNET.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _labels(probabilities: Array, n_classes: int) -> Labels:
 def _untrained(
     recordings: Sequence[SegmentedRecording], bags: BagSet, species: dict[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """Return how well BirdNET's scores of clips rank the classes it knows."""
+    """Return how well BirdNET's scores of clips rank the classes that are its species."""
     from miml_core.features.birdnet.species import find_species
 
     names = [species.get(label, ("", label)) for label in bags.classes]

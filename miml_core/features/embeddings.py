@@ -59,7 +59,7 @@ class ArrayCache(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SoundClip:
-    """One bag of sound, as an embedding sees it.
+    """One bag of sound, as it is passed to an embedding.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class SoundClip:
 
 @dataclass(frozen=True, eq=False)
 class PictureClip:
-    """One picture, as an embedding sees it: (height, width, 3) pixels at the working size, and its segments.
+    """One picture, as it is passed to an embedding: (height, width, 3) pixels at the working size, and its segments.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def embed(name: str, clip: SoundClip | PictureClip) -> NDArray[np.float64]:
 def pretrained_weights(
     name: str, kind: str, names: Sequence[str], scientific_names: Sequence[str]
 ) -> NDArray[np.float64] | None:
-    """Return the classifier of an embedding for classes; None if it has none, or knows none of them.
+    """Return the classifier of an embedding for classes; None if it has none, or none for these classes.
 
     Parameters
     ----------

@@ -12,10 +12,10 @@ about each segment. One number from many segments varies little, but it is drawn
 bags, and with a background class, which removes the segments that would show errors.
 
 **Confusions among the tags of one bag** do not show in this likelihood, and no temperature describes them: with
-BirdNET's embeddings, which hear three seconds at once, labels of new clips with a probability of .98 were right in 92 %
-of clips with one species and in 69 % of the others. They show where a tag has no segment (`confused_share`). So a part
-of the probability is divided equally among the possible classes (`soften`), which keeps their order, too: two and a
-half times the share that is confused for certain, and, if there is a background, the error of its share
+BirdNET's embeddings, which describe three seconds each, labels of new clips with a probability of .98 were right in
+92 % of clips with one species and in 69 % of the others. They show where a tag has no segment (`confused_share`). So a
+part of the probability is divided equally among the possible classes (`soften`), which keeps their order, too: two and
+a half times the share that is confused for certain, and, if there is a background, the error of its share
 (`background.py`).
 
 **Given the tags**, probabilities need a higher temperature. The model has learnt from these bags: it is about as much

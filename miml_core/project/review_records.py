@@ -118,7 +118,7 @@ class Suggestion:
     by_run: float | None = None
     """Probability by the current run; None if that does not know the class or the bag."""
     by_birdnet: float | None = None
-    """BirdNET's score; None if it is low, or BirdNET does not know the class."""
+    """BirdNET's score; None if it is low, or the class is no species of BirdNET."""
     run_id: int | None = None
 
     @property
@@ -144,8 +144,8 @@ class BagSuggestions:
     """The suggested tags of a bag, the likeliest first."""
 
     items: list[Suggestion] = field(default_factory=list)
-    heard: bool = False
-    """Whether BirdNET has listened to the bag."""
+    analysed: bool = False
+    """Whether BirdNET has analysed the bag."""
     problem: str = ""
     """If it has not, although it is a sound: why, in one sentence."""
     place: Place | None = None

@@ -262,10 +262,10 @@ def _truth(region: Region, kept: NDArray[np.bool_], deleted: NDArray[np.bool_], 
 def _candidates(spectrogram: Spectrogram, settings: SoundSegmentSettings) -> tuple[list[Region], NDArray[np.bool_]]:
     """Return the segments of the built-in segmenter and, marked as faint, those of a higher sensitivity elsewhere."""
     ordinary = find_sound_segments(spectrogram, settings)
-    keener = replace(settings, sensitivity=min(1.0, settings.sensitivity + _MORE_SENSITIVE))
+    sensitive = replace(settings, sensitivity=min(1.0, settings.sensitivity + _MORE_SENSITIVE))
     taken = to_labels(ordinary, *spectrogram.values.shape) > 0
     faint = []
-    for region in find_sound_segments(spectrogram, keener):
+    for region in find_sound_segments(spectrogram, sensitive):
         top, left, bottom, right = region.box
         if not (taken[top:bottom, left:right] & region.mask).any():
             faint.append(region)

@@ -138,7 +138,7 @@ def _cost(a, b, sums, sizes, border, contrast, weights):
 def merge_regions(sums, sizes, border, contrast, wanted, weights):
     """Join the two neighbours with the least cost until `wanted` are left; return the new number of each region.
 
-    Every region remembers its cheapest neighbour, so that a step looks at one number a region.
+    The neighbour with the lowest cost is stored for every region, so that a step reads one number per region.
     """
     n = len(sizes)
     costs = np.full((n, n), np.inf, np.float32)

@@ -179,7 +179,7 @@ def test_without_birdnet_there_is_one_line_with_the_command(page, start_server, 
 
 
 @needs_birdnet
-def test_sound_that_birdnet_cannot_hear_is_one_line(page, server, home):
+def test_sound_that_birdnet_does_not_support_is_one_line(page, server, home):
     import numpy as np
     import soundfile
 

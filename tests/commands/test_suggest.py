@@ -27,8 +27,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def hear(monkeypatch: pytest.MonkeyPatch, heard: Any) -> None:
-    monkeypatch.setattr(suggesting, "heard_species", heard)
+def detect(monkeypatch: pytest.MonkeyPatch, detected: Any) -> None:
+    monkeypatch.setattr(suggesting, "detected_species", detected)
 
 
 def tit_and_wren(store: Any, bag_id: int) -> dict[int, float]:
@@ -41,7 +41,7 @@ def tit_and_wren(store: Any, bag_id: int) -> dict[int, float]:
 def test_as_json_as_a_table_and_as_text(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hear(monkeypatch, tit_and_wren)
+    detect(monkeypatch, tit_and_wren)
     assert main(["suggest", str(folder), "--json"]) == 0
     outcome = json.loads(capsys.readouterr().out)
     assert outcome["bags"] == 2 and outcome["failures"] == []
@@ -88,34 +88,34 @@ def test_without_birdnet_and_without_a_run_there_is_one_sentence(
 def test_one_bag_that_fails_is_listed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def heard(store: Any, bag_id: int) -> dict[int, float]:
+    def detected(store: Any, bag_id: int) -> dict[int, float]:
         if bag_id == 2:
             raise BagtagError("The file is missing.")
         return tit_and_wren(store, bag_id)
 
-    hear(monkeypatch, heard)
+    detect(monkeypatch, detected)
     assert main(["suggest", str(folder)]) == 3
     assert "bagtag: clip 1.wav: The file is missing." in capsys.readouterr().err
 
 
 @needs_birdnet
-def test_what_was_heard_before_ctrl_c_is_kept(
+def test_what_was_analysed_before_ctrl_c_is_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import numpy as np
 
-    from miml_core.project.suggestions import heard_species as hearing
+    from miml_core.project.suggestions import detected_species as detecting
 
-    heard: list[str] = []
+    analysed: list[str] = []
 
     def scores(store: Any, bag_id: int, file: Any, *window: Any) -> Any:
-        if len(heard) == 1:
-            heard.append("stopped")
+        if len(analysed) == 1:
+            analysed.append("stopped")
             raise KeyboardInterrupt
-        heard.append(file.path.name)
+        analysed.append(file.path.name)
         return np.linspace(0, 0.9, 6522, dtype=np.float32)
 
-    monkeypatch.setattr(hearing, "_scores_of_bag", scores)
+    monkeypatch.setattr(detecting, "_scores_of_bag", scores)
     assert main(["suggest", str(folder)]) == 130
     assert main(["suggest", str(folder)]) == 0
-    assert heard == ["clip 0.wav", "stopped", "clip 1.wav"]
+    assert analysed == ["clip 0.wav", "stopped", "clip 1.wav"]

@@ -17,7 +17,7 @@ COLOURS = np.array([[128, 128, 128], [60, 140, 50], [150, 190, 240], [170, 70, 5
 
 
 def draw_set(folder, n_pictures=18):
-    """Two halves of different classes a picture, a void stripe between them."""
+    """Pictures of two halves of different classes, a void stripe between them."""
     rng = np.random.default_rng(0)
     for name in ("images", "labels"):
         (folder / name).mkdir(parents=True)

@@ -41,7 +41,7 @@ def fetch(project, bag=1):
 @needs_birdnet
 def test_the_route_sends_classes_new_species_and_where_they_come_from(project, without_run, monkeypatch):
     wren, cuckoo = (find_species(name).index for name in ("Eurasian Wren", "Common Cuckoo"))
-    monkeypatch.setattr(suggesting, "heard_species", lambda store, bag_id: {cuckoo: 0.8, wren: 0.4})
+    monkeypatch.setattr(suggesting, "detected_species", lambda store, bag_id: {cuckoo: 0.8, wren: 0.4})
     status, found = fetch(project)
     own = next(one.id for one in project.classes.list() if one.name == "Wren")
     assert status == 200
@@ -64,7 +64,7 @@ def test_the_route_sends_classes_new_species_and_where_they_come_from(project, w
 
 @needs_birdnet
 def test_nothing_that_is_recognised_is_said(project, without_run, monkeypatch):
-    monkeypatch.setattr(suggesting, "heard_species", lambda store, bag_id: {0: 0.01})
+    monkeypatch.setattr(suggesting, "detected_species", lambda store, bag_id: {0: 0.01})
     assert fetch(project)[1] == {"items": [], "note": "BirdNET recognises no species here."}
 
 

@@ -1,4 +1,4 @@
-"""Suggested tags: what BirdNET hears, what the run predicts, what is left out by place."""
+"""Suggested tags: what BirdNET detects, what the run predicts, what is left out by place."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from miml_core.features.birdnet import BirdnetStatus, find_species, score_clip, 
 from miml_core.media.recording_place import Place
 from miml_core.project import BagSuggestions, Project
 from miml_core.project.instances.timelines import window_embeddings_of_bag
-from miml_core.project.suggestions import heard_species as hearing
+from miml_core.project.suggestions import detected_species as detecting
 from miml_core.project.suggestions import suggest as suggesting
 from tests.birdnet import needs_birdnet
 from tests.project.conftest import add_bags, store_run
 
-Hear = Callable[..., None]
+Detect = Callable[..., None]
 
 
 @pytest.fixture
-def hear(monkeypatch: pytest.MonkeyPatch) -> Hear:
-    """`hear(Great_Tit=0.9)`: BirdNET hears these species in every bag."""
+def detect(monkeypatch: pytest.MonkeyPatch) -> Detect:
+    """`detect(Great_Tit=0.9)`: BirdNET detects these species in every bag."""
 
     def set_scores(**scores: float) -> None:
         found = {index_of(name.replace("_", " ")): score for name, score in scores.items()}
-        monkeypatch.setattr(suggesting, "heard_species", lambda store, bag_id: found)
+        monkeypatch.setattr(suggesting, "detected_species", lambda store, bag_id: found)
 
     return set_scores
 
@@ -46,30 +46,30 @@ def shown(found: BagSuggestions) -> list[tuple[int | None, str, float, str]]:
 
 
 @needs_birdnet
-def test_species_are_offered_as_new_classes_with_both_names(project: Project, hear: Hear) -> None:
+def test_species_are_offered_as_new_classes_with_both_names(project: Project, detect: Detect) -> None:
     (bag,) = add_bags(project, 1)
-    hear(Great_Tit=0.9, Eurasian_Blackcap=0.3, Eurasian_Wren=0.09)
+    detect(Great_Tit=0.9, Eurasian_Blackcap=0.3, Eurasian_Wren=0.09)
     found = project.suggestions.of_bag(bag)
     assert shown(found) == [(None, "Great Tit", 0.9, "BirdNET"), (None, "Eurasian Blackcap", 0.3, "BirdNET")]
     assert [one.scientific_name for one in found.items] == ["Parus major", "Sylvia atricapilla"]
-    assert found.heard and not found.problem and found.place is None
+    assert found.analysed and not found.problem and found.place is None
 
 
 @needs_birdnet
-def test_all_classes_of_a_species_get_its_score(project: Project, hear: Hear) -> None:
+def test_all_classes_of_a_species_get_its_score(project: Project, detect: Detect) -> None:
     (bag,) = add_bags(project, 1)
     song, call = (project.edits.add_class(name).id for name in ("Parmaj_song", "Great tit (call)"))
     other = project.edits.add_class("Kohlmeise", scientific_name="Parus major").id
-    hear(Great_Tit=0.06)
+    detect(Great_Tit=0.06)
     expected = [(song, "Parmaj_song"), (call, "Great tit (call)"), (other, "Kohlmeise")]
     assert shown(project.suggestions.of_bag(bag)) == [(*one, 0.06, "BirdNET") for one in expected]
 
 
 @needs_birdnet
-def test_at_most_eight_and_no_noise(project: Project, hear: Hear) -> None:
+def test_at_most_eight_and_no_noise(project: Project, detect: Detect) -> None:
     (bag,) = add_bags(project, 1)
     names = [one.common.replace(" ", "_") for one in species_list()[:10]]
-    hear(**dict.fromkeys(names, 0.5), Engine=0.9, Noise=0.9)
+    detect(**dict.fromkeys(names, 0.5), Engine=0.9, Noise=0.9)
     found = project.suggestions.of_bag(bag)
     assert len(found.items) == suggesting.MOST_SUGGESTIONS
     assert "Engine" not in {one.name for one in found.items}
@@ -78,9 +78,9 @@ def test_at_most_eight_and_no_noise(project: Project, hear: Hear) -> None:
 
 
 @needs_birdnet
-def test_species_of_other_places_are_left_out_but_classes_and_frogs_stay(project: Project, hear: Hear) -> None:
+def test_species_of_other_places_are_left_out_but_classes_and_frogs_stay(project: Project, detect: Detect) -> None:
     (bag,) = add_bags(project, 1)
-    hear(Great_Tit=0.9, House_Finch=0.8, Northern_Cardinal=0.7, American_Bullfrog=0.6)
+    detect(Great_Tit=0.9, House_Finch=0.8, Northern_Cardinal=0.7, American_Bullfrog=0.6)
     cardinal = project.edits.add_class("Northern Cardinal").id
     project.set_place(Place(43.6, 3.9))
     found = project.suggestions.of_bag(bag)
@@ -93,11 +93,11 @@ def test_species_of_other_places_are_left_out_but_classes_and_frogs_stay(project
 
 
 @needs_birdnet
-def test_the_week_counts_where_the_date_is_known(project: Project, hear: Hear) -> None:
+def test_the_week_counts_where_the_date_is_known(project: Project, detect: Detect) -> None:
     """The common swift is away from the south of France in January."""
     bags = add_bags(project, 2)
     project.set_place(Place(43.6, 3.9))
-    hear(Common_Swift=0.9)
+    detect(Common_Swift=0.9)
     with project.store.write() as connection:
         connection.exec_driver_sql("UPDATE media SET recorded_from = 'name'")
         connection.exec_driver_sql(f"UPDATE bags SET recorded_at = '2024-01-10T05:00:00' WHERE id = {bags[1]}")
@@ -107,11 +107,11 @@ def test_the_week_counts_where_the_date_is_known(project: Project, hear: Hear) -
 
 
 @needs_birdnet
-def test_the_run_counts_for_its_classes_and_birdnet_for_the_others(small: Project, hear: Hear) -> None:
+def test_the_run_counts_for_its_classes_and_birdnet_for_the_others(small: Project, detect: Detect) -> None:
     """The run predicts Wren .9, Robin .5 and Owl .1 for every bag."""
     run = store_run(small, lambda n: np.tile([0.6, 0.3, 0.0, 0.1], (n, 1)))
     later = small.edits.add_class("Great Tit").id
-    hear(Eurasian_Wren=0.4, Great_Tit=0.7, Long_eared_Owl=0.6, Eurasian_Blackcap=0.3)
+    detect(Eurasian_Wren=0.4, Great_Tit=0.7, Long_eared_Owl=0.6, Eurasian_Blackcap=0.3)
     assert shown(small.suggestions.of_bag(1)) == [
         (1, "Wren", pytest.approx(0.9, abs=1e-3), f"run {run} + BirdNET"),
         (later, "Great Tit", 0.7, "BirdNET"),
@@ -129,7 +129,7 @@ def test_without_birdnet_the_reason_comes_with_what_the_run_suggests(
     found = predicted.suggestions.of_bag(1)
     assert found.problem == f"{missing.reason} Its weights are licensed CC BY-NC-SA 4.0."
     assert [one.name for one in found.items] == ["Wren", "Robin"]
-    assert not found.heard
+    assert not found.analysed
 
 
 @needs_birdnet
@@ -167,13 +167,13 @@ def noise_bag(project: Project, path: Path, seconds: float = 4.0, seed: int = 0)
 @needs_birdnet
 def test_a_bag_is_listened_to_once(tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     bag = noise_bag(project, tmp_path / "rain.wav")
-    first = hearing.heard_species(project.store, bag)
+    first = detecting.detected_species(project.store, bag)
     scores = score_clip(tmp_path / "rain.wav", 0.0, 4.0)
     np.testing.assert_allclose(list(first.values()), scores[list(first)], atol=2e-3)  # kept in half precision
-    assert list(first.values()) == sorted(first.values(), reverse=True) and len(first) == hearing.N_KEPT
+    assert list(first.values()) == sorted(first.values(), reverse=True) and len(first) == detecting.N_KEPT
     assert scores.argmax() in list(first)[:3]
-    monkeypatch.setattr(hearing, "_scores_of_bag", _refuse)
-    assert hearing.heard_species(project.store, bag) == first
+    monkeypatch.setattr(detecting, "_scores_of_bag", _refuse)
+    assert detecting.detected_species(project.store, bag) == first
 
 
 @needs_birdnet
@@ -182,15 +182,15 @@ def test_a_bag_and_its_segments_are_listened_to_once(tmp_path: Path, project: Pr
     bag = noise_bag(project, tmp_path / "rain.wav")
     before = window_embeddings_of_bag(project.store, bag)
     monkeypatch.setattr("miml_core.features.birdnet.embedding.run_frames", _refuse)
-    assert hearing.heard_species(project.store, bag)
+    assert detecting.detected_species(project.store, bag)
     np.testing.assert_array_equal(window_embeddings_of_bag(project.store, bag), before)
 
 
 @needs_birdnet
 def test_a_long_bag_is_sampled_without_a_timeline(tmp_path: Path, project: Project, monkeypatch: Any) -> None:
     bag = noise_bag(project, tmp_path / "night.wav", seconds=60.0)
-    monkeypatch.setattr(hearing, "window_embeddings_of_bag", _refuse)
-    assert len(hearing.heard_species(project.store, bag)) == hearing.N_KEPT
+    monkeypatch.setattr(detecting, "window_embeddings_of_bag", _refuse)
+    assert len(detecting.detected_species(project.store, bag)) == detecting.N_KEPT
 
 
 def _refuse(*arguments: Any) -> np.ndarray:
@@ -208,12 +208,12 @@ def test_a_foreign_cache_is_not_believed(
 ) -> None:
     scores = np.zeros(6522, dtype=np.float32)
     scores[17] = 0.5
-    monkeypatch.setattr(hearing, "_scores_of_bag", lambda *arguments: scores)
+    monkeypatch.setattr(detecting, "_scores_of_bag", lambda *arguments: scores)
     bag = noise_bag(project, tmp_path / "rain.wav")
-    hearing.heard_species(project.store, bag)
+    detecting.detected_species(project.store, bag)
     (file,) = (project.folder / "cache" / "birdnet-scores").iterdir()
     file.write_bytes(content)
-    assert next(iter(hearing.heard_species(project.store, bag).items())) == (17, 0.5)
+    assert next(iter(detecting.detected_species(project.store, bag).items())) == (17, 0.5)
     assert json.loads(file.read_bytes())["species"][0] == [17, 0.5]
 
 
@@ -229,10 +229,10 @@ def test_threads_that_ask_for_the_same_bag_share_the_work(
         calls.append(1)
         return np.linspace(0, 1, 6522, dtype=np.float32)
 
-    monkeypatch.setattr(hearing, "_scores_of_bag", scores)
+    monkeypatch.setattr(detecting, "_scores_of_bag", scores)
     bag = noise_bag(project, tmp_path / "rain.wav")
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda _: hearing.heard_species(project.store, bag), range(6)))
+        found = list(pool.map(lambda _: detecting.detected_species(project.store, bag), range(6)))
     assert len(calls) == 1 and all(one == found[0] for one in found)
 
 

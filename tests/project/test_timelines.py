@@ -62,7 +62,7 @@ def kept(project: Project) -> list[Path]:
 
 
 @needs_birdnet
-def test_each_bag_is_heard_once_whatever_is_done_to_its_segments(birds: Project, runs: list[int]) -> None:
+def test_each_bag_is_analysed_once_whatever_is_done_to_its_segments(birds: Project, runs: list[int]) -> None:
     segmenting.run(InProcess(birds, {}))
     assert runs == [1, 1] and len(kept(birds)) == 2
     first = birds.segments.features(1)[1]
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_computed_again(birds: Project, runs: list[int], damag
 
 
 @needs_birdnet
-def test_a_long_bag_is_heard_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]) -> None:
+def test_a_long_bag_is_analysed_by_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]) -> None:
     monkeypatch.setattr(sound_blocks, "BLOCK_SECONDS", 2.0)
     write_recordings(tmp_path / "recordings", 1, seconds=5.0)
     with Project.create(tmp_path / "project") as project:

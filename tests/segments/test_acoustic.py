@@ -128,7 +128,7 @@ def weather(kind, seconds=5):
 
 @pytest.mark.parametrize("kind", ["steady insect", "wind", "clipped", "rain"])
 def test_weather_is_no_call(kind):
-    """At most one segment a second; a call in it is found."""
+    """At most one segment per second; a call in it is found."""
     sound = weather(kind)
     spectrogram = make_spectrogram(sound.astype(np.float32), RATE, SpectrogramSettings.for_rate(RATE))
     assert len(find_sound_segments(spectrogram, SoundSegmentSettings())) <= 5

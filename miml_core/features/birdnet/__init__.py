@@ -1,4 +1,4 @@
-"""BirdNET: what a neural network that was trained on 6522 species makes of sound.
+"""BirdNET: embeddings and species scores of sound, by a neural network that was trained on 6522 species.
 
 It is an optional extra; `birdnet_status` returns whether it is installed, and what to do if not.
 """

@@ -1,4 +1,4 @@
-"""BirdNET as an embedding of segments: what its network makes of the stretch of time that a segment fills.
+"""BirdNET as an embedding of segments: the output of its network for the time that a segment spans.
 
 The network gives six frames per window of 3 s. Windows that overlap make a *timeline* of eight frames per second, which
 does not depend on the segments; a segment's embedding is the mean of the frames weighted by their distance from it.
@@ -48,7 +48,7 @@ def frame_times(duration: float) -> NDArray[np.float64]:
 
 
 def birdnet_timeline(samples: ArrayLike, rate: float) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Return what BirdNET's network makes of a clip, frame by frame.
+    """Return the output of BirdNET's network for a clip, frame by frame.
 
     Windows of 3 s lie inside of the clip, at most 0.75 s apart; a clip of less than 3 s is padded by zeros.
 
@@ -162,7 +162,7 @@ def class_weights(names: Sequence[str], scientific_names: Sequence[str]) -> NDAr
     Returns
     -------
     weights : (1025, C) float64
-        The last row is the bias; NaN in the columns of classes that are no species BirdNET knows.
+        The last row is the bias; NaN in the columns of classes that are no species of BirdNET.
 
     Examples
     --------

@@ -99,7 +99,7 @@ def model_file() -> Path:
 
 
 def places_file() -> Path:
-    """Return the path of the network that knows which species occur where and when; raises like `model_file`."""
+    """Return the path of the network that predicts which species occur where and when; raises like `model_file`."""
     return _checked(_PLACES)
 
 

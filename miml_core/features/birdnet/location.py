@@ -34,7 +34,7 @@ def birdnet_week(day: date) -> int:
 
 
 def species_by_place(latitude: float, longitude: float, week: int = WHOLE_YEAR) -> NDArray[np.float32]:
-    """Return how probable BirdNET thinks it is that a list of birds of a place and week names each species.
+    """Return for each species the probability, by BirdNET, that a list of the birds of a place and week names it.
 
     BirdNET's own programs leave out species below .03. Sounds that are no animals, and animals other than birds,
     have low numbers everywhere: do not filter them by place.

@@ -1,4 +1,4 @@
-"""Compute the two mel spectrograms that BirdNET's network looks at.
+"""Compute the two mel spectrograms that are the input of BirdNET's network.
 
 The network's file contains this step, but two thirds of its time are spent in it, because TFLite transforms every
 frame in double precision. BirdNET uses the real part of the Fourier transform only, and that is a product of the frame

@@ -73,7 +73,7 @@ def run_windows(windows: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.flo
 
 
 def run_frames(windows: ArrayLike) -> NDArray[np.float32]:
-    """Return what the network makes of six stretches of each window; their mean is the embedding.
+    """Return the output of the network for six stretches of each window; their mean is the embedding.
 
     The stretches are centred at `FRAME_CENTRES`. Because logits are linear in the embedding, those of a window are the
     means of the logits of its frames: `score_embeddings(run_frames(windows))` shows when in a window a species calls.
@@ -142,7 +142,7 @@ def species_weights(species: tuple[int, ...]) -> tuple[NDArray[np.float32], NDAr
 
 
 def mel_images(windows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the (w, 96, 511, 2) spectrograms that the network looks at: up to 3 kHz, and 500 Hz to 15 kHz."""
+    """Return the (w, 96, 511, 2) spectrograms that are the input of the network: up to 3 kHz, and 500 Hz to 15 kHz."""
     network = _network()
     return np.stack([network.images(window) for window in windows])
 

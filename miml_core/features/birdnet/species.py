@@ -1,4 +1,4 @@
-"""The species that BirdNET knows, and the search for them by the names people give to classes.
+"""The species that BirdNET recognises, and the search for them by the names people give to classes.
 
 BirdNET follows one list of names, projects follow others: class names differ in spelling, carry the kind of sound
 ("Parus major_song"), use a genus from before a split ("Parus caeruleus"), or are codes of six letters ("Parmaj").
@@ -25,7 +25,7 @@ _OTHER_ANIMALS = re.compile(
     "Oecanthus|Orchelimum|Orocharis|Phyllopalpus|Pseudacris|Pterophylla|Scaphiopus|Sciurus|"
     "Scudderia|Spea|Tamias|Tamiasciurus"
 )
-"""Genera of the frogs, insects and mammals that BirdNET 2.4 knows."""
+"""Genera of the frogs, insects and mammals that BirdNET 2.4 recognises."""
 
 _SOUND_WORD = re.compile(
     "songs?|singing|calls?|calling|alarm|contact|flight|begging|drums?|drumming|display|adult|juvenile|male|female"
@@ -73,7 +73,7 @@ _SPLIT_GENERA = {
 
 @dataclass(frozen=True)
 class Species:
-    """A species, or another source of sound, that BirdNET knows.
+    """A species, or another source of sound, that BirdNET recognises.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Species:
 
     @property
     def is_bird(self) -> bool:
-        """Whether it is a bird; only of birds does BirdNET know where and when they occur."""
+        """Whether it is a bird; BirdNET predicts where and when a species occurs for birds only."""
         return self.is_animal and _OTHER_ANIMALS.fullmatch(self.scientific.split()[0]) is None
 
 

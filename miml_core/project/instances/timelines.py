@@ -1,4 +1,4 @@
-"""What BirdNET hears in a bag, frame by frame, kept in the project's cache.
+"""Timelines of bags: BirdNET's embedding of the sound, frame by frame, kept in the project's cache.
 
 A timeline does not depend on the segments: detecting them again with other settings, drawing, merging or splitting one
 needs no further run of the network. It is kept in half precision, about 16 kB per second of sound, in files by

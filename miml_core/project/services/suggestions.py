@@ -22,12 +22,12 @@ class Suggestions(Service):
     def of_bag(self, bag_id: int) -> BagSuggestions:
         """Return the suggested tags of a bag, the likeliest first, also those that somebody has decided on.
 
-        The current run's probability counts for the classes that it knows; BirdNET's score for the other classes, found
-        by their names, and for species that are no class yet. BirdNET listens to a bag when this is first called for
-        it (about half a second for 10 s); its scores are kept in the project's cache.
+        The current run's probability counts for the classes it was trained on; BirdNET's score for the other classes,
+        found by their names, and for species that are no class yet. BirdNET analyses a bag when this is first called
+        for it (about half a second for 10 s); its scores are kept in the project's cache.
         """
         return suggest(self._store, bag_id)
 
     def available(self) -> bool:
-        """Return whether there can be suggestions: there is a run, or sound that BirdNET can hear, or none yet."""
+        """Return whether there can be suggestions: there is a run, or sound that BirdNET supports, or none yet."""
         return is_available(self._store)

@@ -1,4 +1,4 @@
-"""Suggest tags of a bag: the current run for the classes it knows, BirdNET for all others and for new classes."""
+"""Suggest tags of a bag: by the current run for its classes, by BirdNET for all others and for new classes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from miml_core.project.queries.prediction_blocks import current_run
 from miml_core.project.queries.predictions import tag_probabilities
 from miml_core.project.records import Class, RecordingLocation
 from miml_core.project.review_records import BagSuggestions, Suggestion
-from miml_core.project.suggestions.heard_species import heard_species
+from miml_core.project.suggestions.detected_species import detected_species
 from miml_core.review.suggestions import LEAST_PROBABILITY, MOST_SUGGESTIONS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ LEAST_NEW = 0.1
 """Score of BirdNET from which a species that is no class yet is suggested: in the same clips without classes, .1 has a
 precision of .63 with the place known and .43 without it; .05 has .46 and .29."""
 LEAST_OCCURRENCE = 0.03
-"""Species that BirdNET thinks less probable than this at the place and in the week are left out."""
+"""Species to which BirdNET gives a lower probability than this at the place and in the week are left out."""
 
 
 def suggest(store: Store, bag_id: int) -> BagSuggestions:
@@ -61,17 +61,17 @@ def suggest(store: Store, bag_id: int) -> BagSuggestions:
     if kind != "sound":
         return BagSuggestions(_ranked(_of_run(classes, run_id, by_run)))
     try:
-        location, heard = _heard(store, bag_id)
+        location, detected = _detect(store, bag_id)
     except Busy:
         raise
     except BagtagError as error:
         return BagSuggestions(_ranked(_of_run(classes, run_id, by_run)), problem=str(error))
-    suggested = _joined(classes, run_id, by_run, heard, _occurring(location))
-    return BagSuggestions(_ranked(suggested), heard=True, place=location.place, week=_week(location))
+    suggested = _joined(classes, run_id, by_run, detected, _occurring(location))
+    return BagSuggestions(_ranked(suggested), analysed=True, place=location.place, week=_week(location))
 
 
 def is_available(store: Store) -> bool:
-    """Return whether there can be suggestions: there is a run, or BirdNET and sound that it can hear, or none yet."""
+    """Return whether there can be suggestions: there is a run, or BirdNET and sound that it supports, or none yet."""
     with store.read() as connection:
         if current_run(connection) is not None:
             return True
@@ -81,7 +81,7 @@ def is_available(store: Store) -> bool:
     return birdnet_status().installed and (not rates or any(rate is None or suitable_rate(rate) for rate in rates))
 
 
-def _heard(store: Store, bag_id: int) -> tuple[RecordingLocation, dict[int, float]]:
+def _detect(store: Store, bag_id: int) -> tuple[RecordingLocation, dict[int, float]]:
     status = birdnet_status()
     if not status.installed:
         raise BagtagError(f"{status.reason} Its weights are licensed {LICENCE}.")
@@ -94,7 +94,7 @@ def _heard(store: Store, bag_id: int) -> tuple[RecordingLocation, dict[int, floa
             f"{bag.name} has a sample rate of {rate / 1000:g} kHz, and BirdNET supports 16 to 96 kHz only; tag this "
             "bag without suggestions."
         )
-    return location, heard_species(store, bag_id)
+    return location, detected_species(store, bag_id)
 
 
 def _week(location: RecordingLocation) -> int | None:
@@ -131,14 +131,14 @@ def _joined(
     classes: Sequence[Class],
     run_id: int | None,
     by_run: dict[int, float],
-    heard: dict[int, float],
+    detected: dict[int, float],
     occurring: frozenset[int] | None,
 ) -> list[Suggestion]:
     classes_of: dict[int, list[Class]] = defaultdict(list)
     for one in classes:
         if (species := _species_of(one.name, one.scientific_name)) is not None:
             classes_of[species.index].append(one)
-    score_of = {one.id: heard.get(index, 0.0) for index, same in classes_of.items() for one in same}
+    score_of = {one.id: detected.get(index, 0.0) for index, same in classes_of.items() for one in same}
     suggested = []
     for one in classes:
         score = score_of.get(one.id, 0.0)
@@ -147,7 +147,7 @@ def _joined(
             own = by_run.get(one.id)
             run = None if own is None else run_id
             suggested.append(Suggestion(one.id, one.name, one.scientific_name, own, by_birdnet, run))
-    for index, score in heard.items():
+    for index, score in detected.items():
         species = species_list()[index]
         here = species.is_animal and (occurring is None or index in occurring)
         if score >= LEAST_NEW and index not in classes_of and here:

@@ -15,19 +15,19 @@ _NOTHING = "BirdNET recognises no species here."
 
 
 def send_suggestions(request: Request, project: Project) -> Response:
-    """Send the suggested tags of a bag; BirdNET listens to it if it has not yet."""
+    """Send the suggested tags of a bag; BirdNET analyses it if it has not yet."""
     found = project.suggestions.of_bag(request.path_params["bag"])
     return JSONResponse({"items": [_item(one) for one in found.items], "note": note_about(project, found)})
 
 
 def note_about(project: Project, found: BagSuggestions) -> str:
-    """Return a sentence on how species were chosen, or why there are none; nothing to say is empty."""
+    """Return a sentence on how species were chosen, or why there are none; an empty text if neither is needed."""
     if found.problem:
         from miml_core.features.birdnet import birdnet_status
 
         # With a model of their own, people need not read on every clip that BirdNET could be installed.
         return found.problem if project.runs.current() is None or birdnet_status().installed else ""
-    if not found.heard:
+    if not found.analysed:
         return ""
     nothing = "" if found.items else f"{_NOTHING} "
     if found.place is None:

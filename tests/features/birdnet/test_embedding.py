@@ -152,8 +152,8 @@ def test_a_cached_timeline_gives_the_same_columns_without_running_the_network(cl
     monkeypatch.setattr(birdnet, "run_frames", None)
     again = sound_instances(clip, 0.5, 3.9, settings(), caches)
     np.testing.assert_array_equal(again.X, first.X)
-    keener = replace(settings(), segments=replace(settings().segments, sensitivity=1.0))
-    assert sound_instances(clip, 0.5, 3.9, keener, caches).X.shape[1] == first.X.shape[1]
+    sensitive = replace(settings(), segments=replace(settings().segments, sensitivity=1.0))
+    assert sound_instances(clip, 0.5, 3.9, sensitive, caches).X.shape[1] == first.X.shape[1]
     assert len(caches.arrays) == 1
 
 

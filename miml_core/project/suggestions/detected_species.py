@@ -40,13 +40,14 @@ _computing: WeakValueDictionary[tuple[str, str], _Lock] = WeakValueDictionary()
 _choosing = threading.Lock()
 
 
-def heard_species(store: Store, bag_id: int) -> dict[int, float]:
+def detected_species(store: Store, bag_id: int) -> dict[int, float]:
     """Return {index of the species: score} of the species with the highest scores in a bag, the highest first.
 
     Raises
     ------
     BagtagError
-        BirdNET is not installed, or the bag's file is missing, cannot be read, or has a rate that BirdNET cannot hear.
+        BirdNET is not installed, or the bag's file is missing, cannot be read, or has a sample rate that BirdNET does
+        not support.
     """
     with store.read() as connection:
         bag = bag_row(connection, bag_id)
