@@ -11,7 +11,7 @@ An error is one sentence on standard error, or with `--json` one object on stand
 from __future__ import annotations
 
 if __name__ == "__main__":  # Ctrl-C while modules are imported ends without a traceback
-    from miml_core.commands.early_stop import exit_on_interrupt
+    from miml_core.commands.interrupt import exit_on_interrupt
 
     exit_on_interrupt()
 

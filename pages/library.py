@@ -11,7 +11,7 @@ from pages.widgets.library.add_media import NOUNS
 from pages.widgets.library.bag_actions import bag_actions
 from pages.widgets.library.bag_list import bag_filters, bag_table, paging, progress_row
 from pages.widgets.library.missing_files import check_files_of_page, missing_files
-from pages.widgets.table_selection import keep_selection, selected_ids
+from pages.widgets.table_selection import selected_ids, selection_arguments
 
 _TABLE = "library.table"
 
@@ -45,7 +45,7 @@ def library_bags() -> None:
             else:
                 empty_state("No bag matches this search", "Change the search or the filter above.", icon="search_off")
     if not listed:
-        keep_selection(_TABLE, [])  # a table that is drawn later begins without a selection
+        selection_arguments(_TABLE, [])  # a table that is drawn later begins without a selection
     with actions:  # always: a note or a removal that is open stays, also when its bag leaves the list
         bag_actions(project, chosen, lambda: selected_ids(_TABLE), listed=[bag.id for bag in listed])
     with notices:

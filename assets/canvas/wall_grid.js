@@ -97,7 +97,7 @@ export class WallGrid {
 
   #fill(tile, id) {
     const { list, marks, cursor, classes } = this.wall;
-    const hears = this.wall.playback.segment;
+    const playing = this.wall.playback.segment;
     const item = list.items.get(id);
     const cutout = list.cutouts.get(id);
     if (tile.cutout !== cutout) paint(tile, cutout);
@@ -106,14 +106,14 @@ export class WallGrid {
     const label = given ?? (item ? labelOf(item) : null);
     const checked = Boolean(item) && isChecked(item);
     const unsure = Boolean(item) && given === null && isUnsure(item, this.wall);
-    const shows = JSON.stringify([item, marked, given, id === cursor, this.wall.query?.predicted, id === hears, list.gone.has(id), unsure]);
+    const shows = JSON.stringify([item, marked, given, id === cursor, this.wall.query?.predicted, id === playing, list.gone.has(id), unsure]);
     if (tile.dataset.shows === shows) return;
     tile.dataset.shows = shows;
     tile.classList.toggle("marked", marked);
     tile.classList.toggle("named", given !== null);
     tile.classList.toggle("checked", checked && !marked);
     tile.classList.toggle("cursor", id === cursor);
-    tile.classList.toggle("playing", id === hears);
+    tile.classList.toggle("playing", id === playing);
     tile.classList.toggle("gone", list.gone.has(id));
     tile.style.setProperty("--colour", labelColour(unsure ? null : label, classes));
     tile.setAttribute("aria-selected", String(marked));

@@ -38,8 +38,8 @@ class Soundscape:
     @property
     def labels(self) -> list[str]:
         """The species in the recording, in the order of `SPECIES`."""
-        heard = {event.label for event in self.events}
-        return [species.name for species in SPECIES if species.name in heard]
+        present = {event.label for event in self.events}
+        return [species.name for species in SPECIES if species.name in present]
 
 
 def make_soundscape(number: int, seed: int) -> Soundscape:

@@ -75,8 +75,8 @@ def segment_recording(path: Path, events: Sequence[Event], embedding: bool = Tru
         stripes.append(Region(0, left, np.ones((grid.height, right - left), dtype=bool)))
     times = np.column_stack([grid.x_at(edges[:, 1]), grid.x_at(edges[:, 3])])
     event_X = describe_regions(path, 0.0, info.duration, grid, stripes, settings)
-    heard = _birdnet(path, times) if embedding else (None, None)
-    return SegmentedRecording(times, found.X, events, event_X, *heard)
+    birdnet = _birdnet(path, times) if embedding else (None, None)
+    return SegmentedRecording(times, found.X, events, event_X, *birdnet)
 
 
 def _birdnet(path: Path, times: Array) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:

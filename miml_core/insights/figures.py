@@ -97,13 +97,13 @@ def activity_figure(
                 hovertemplate=f"{name} %{{x|%Y-%m-%d}}<extra></extra>",
             )
         )  # fmt: skip
-    heard = np.argwhere(found.counts * clickable)
+    cells = np.argwhere(found.counts * clickable)
     _clickable(
         figure,
-        [middle[d] for d, _ in heard],
-        [hours[h] for _, h in heard],
-        [[names[d], int(h)] for d, h in heard],
-        [text[h][d] for d, h in heard],
+        [middle[d] for d, _ in cells],
+        [hours[h] for _, h in cells],
+        [[names[d], int(h)] for d, h in cells],
+        [text[h][d] for d, h in cells],
         n_columns=len(names),
     )
     figure.update_yaxes(title="hour of day", range=[0, HOURS], dtick=3, tickvals=list(range(0, 25, 3)))
@@ -152,13 +152,13 @@ def site_days_figure(
     places = np.arange(len(found.sites))
     title = per_effort_title(is_sound) if per_effort else "detections"
     _heat(figure, names, places, values, found.recorded, text, title, is_sound)
-    heard = np.argwhere(found.counts * clickable)
+    cells = np.argwhere(found.counts * clickable)
     _clickable(
         figure,
-        [names[d] for _, d in heard],
-        [int(s) for s, _ in heard],
-        [[names[d], found.sites[s]] for s, d in heard],
-        [text[s][d] for s, d in heard],
+        [names[d] for _, d in cells],
+        [int(s) for s, _ in cells],
+        [[names[d], found.sites[s]] for s, d in cells],
+        [text[s][d] for s, d in cells],
         n_columns=len(names),
     )
     total = amount.sum(axis=1)
@@ -191,13 +191,13 @@ def class_sites_figure(
     figure = go.Figure()
     title = per_effort_title(is_sound) if per_effort else "detections"
     _heat(figure, columns, places, values, recorded, text, title, is_sound)
-    heard = np.argwhere(counts * clickable)
+    cells = np.argwhere(counts * clickable)
     _clickable(
         figure,
-        [int(s) for _, s in heard],
-        [int(c) for c, _ in heard],
-        [[found.classes[order[c]], found.sites[s]] for c, s in heard],
-        [text[c][s] for c, s in heard],
+        [int(s) for _, s in cells],
+        [int(c) for c, _ in cells],
+        [[found.classes[order[c]], found.sites[s]] for c, s in cells],
+        [text[c][s] for c, s in cells],
         n_columns=len(columns),
     )
     figure.update_yaxes(tickvals=places, ticktext=[short_name(found.classes[c]) for c in order], autorange="reversed")
@@ -232,10 +232,10 @@ def accumulation_figure(found: Accumulation, *, is_sound: bool = True) -> go.Fig
 
 def co_occurrence_figure(found: CoOccurrence, *, is_sound: bool = True) -> go.Figure:
     """Return which share of the clips with either of two classes has both, of the most frequent classes."""
-    heard = np.diag(found.counts)
-    order = [c for c in np.argsort(-heard, kind="stable") if heard[c]][:MOST_TOGETHER]
+    n_clips_with = np.diag(found.counts)
+    order = [c for c in np.argsort(-n_clips_with, kind="stable") if n_clips_with[c]][:MOST_TOGETHER]
     both = found.counts[np.ix_(order, order)].astype(float)
-    either = heard[order][:, None] + heard[order][None, :] - both
+    either = n_clips_with[order][:, None] + n_clips_with[order][None, :] - both
     share = both / either
     np.fill_diagonal(share, np.nan)
     noun = "clips" if is_sound else "pictures"

@@ -109,13 +109,21 @@ def accumulation_table(found: Accumulation) -> Table:
 
 def co_occurrence_table(found: CoOccurrence) -> Table:
     """Return one row per pair of classes that occur."""
-    heard = np.diag(found.counts)
+    n_clips_with = np.diag(found.counts)
     rows = []
     for a, b in zip(*np.nonzero(np.triu(found.counts, 1))):
         both = int(found.counts[a, b])
-        either = int(heard[a] + heard[b]) - both
+        either = int(n_clips_with[a] + n_clips_with[b]) - both
         rows.append(
-            (found.classes[a], found.classes[b], both, int(heard[a]), int(heard[b]), both / either, found.n_clips)
+            (
+                found.classes[a],
+                found.classes[b],
+                both,
+                int(n_clips_with[a]),
+                int(n_clips_with[b]),
+                both / either,
+                found.n_clips,
+            )
         )
     columns = (
         "class",

@@ -24,7 +24,7 @@ def selected_ids(key: str) -> list[int]:
     return [drawn[place] for place in picked_rows(state, len(drawn))] if state else []
 
 
-def keep_selection(key: str, ids: list[int]) -> dict[str, Any]:
+def selection_arguments(key: str, ids: list[int]) -> dict[str, Any]:
     """Return arguments of `st.dataframe` that keep the selected bags or runs selected, wherever their rows are now.
 
     Streamlit keeps a selection by row number. When other ids are in the selected rows, the table gets a new key and

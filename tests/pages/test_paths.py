@@ -5,7 +5,7 @@ import os
 import pytest
 
 from miml_core import BagtagError
-from pages.widgets.folders.paths import allowed_roots, existing_folder, inside, subfolders
+from pages.widgets.folders.paths import allowed_path, allowed_roots, existing_folder, subfolders
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_what_is_inside_is_found_however_it_is_typed(home):
 
 def test_a_file_and_a_folder_to_be_are_distinguished(home):
     (home / "file.wav").write_bytes(b"")
-    assert inside("new", allowed_roots()) == home / "new"
+    assert allowed_path("new", allowed_roots()) == home / "new"
     with pytest.raises(BagtagError, match="is a file"):
         existing_folder("file.wav", allowed_roots())
     with pytest.raises(BagtagError, match="does not exist"):

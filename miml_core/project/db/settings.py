@@ -12,7 +12,7 @@ from miml_core.errors import BagtagError
 from miml_core.features.embeddings import default_embedding
 from miml_core.instances import InstanceSettings
 from miml_core.media.recording_place import Place
-from miml_core.project.db import notes, revisions
+from miml_core.project.db import history_notes, revisions
 from miml_core.project.db.schema import bags, features, meta, topics
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def set_instance_settings(connection: Connection, new: InstanceSettings, *, anno
     """Store new settings; return how many bags they make out of date."""
     if get(connection, "settings") != json.loads(json.dumps(new.to_dict())):
         revision = revisions.advance(connection, changed_topics=["settings"])
-        notes.write_note(connection, annotator, "settings", "changed the settings", revision=revision)
+        history_notes.write_history_note(connection, annotator, "settings", "changed the settings", revision=revision)
         _store(connection, new)
     put(connection, "settings_chosen", True)
     return n_out_of_date(connection)
@@ -105,7 +105,7 @@ def set_place(connection: Connection, new: Place | None, *, annotator: str) -> N
     if new != place(connection):
         revision = revisions.advance(connection, changed_topics=["settings"])
         sentence = "removed the place of the recordings" if new is None else f"set the place of the recordings to {new}"
-        notes.write_note(connection, annotator, "settings", sentence, revision=revision)
+        history_notes.write_history_note(connection, annotator, "settings", sentence, revision=revision)
         put(connection, "place", None if new is None else [new.latitude, new.longitude])
 
 
@@ -124,7 +124,7 @@ def set_sure_from(connection: Connection, new: float | None, *, annotator: str) 
     if rounded != sure_from(connection):
         revision = revisions.advance(connection, changed_topics=["settings"])
         sentence = f"set the confidence threshold to {'that of the model' if new is None else f'{rounded:.0%}'}"
-        notes.write_note(connection, annotator, "settings", sentence, revision=revision)
+        history_notes.write_history_note(connection, annotator, "settings", sentence, revision=revision)
         put(connection, "sure_from", rounded)
 
 

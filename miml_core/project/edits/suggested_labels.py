@@ -78,8 +78,8 @@ def _block(run_id: int, bag_id: int, rows: list[tuple[int, int, float]], n_class
     shown = np.where(scores >= 1.06 * equal, scores, equal * (1.01 + 0.05 * scores / (1.06 * equal)))
     posterior = np.repeat((1.0 - shown)[:, None] / n_classes, n_classes + 1, axis=1)
     posterior[np.arange(len(rows)), tops] = shown
-    heard = np.zeros(n_classes)
-    np.maximum.at(heard, tops[tops < n_classes], scores[tops < n_classes])
+    tag_scores = np.zeros(n_classes)
+    np.maximum.at(tag_scores, tops[tops < n_classes], scores[tops < n_classes])
     return {
         "run_id": run_id,
         "bag_id": bag_id,
@@ -88,7 +88,7 @@ def _block(run_id: int, bag_id: int, rows: list[tuple[int, int, float]], n_class
         "posterior": posterior.astype(STORED).tobytes(),
         "free_top": tops.astype("<i2").tobytes(),
         "free_probability": shown.astype(STORED).tobytes(),
-        "tag_probabilities": heard.astype(STORED).tobytes(),
+        "tag_probabilities": tag_scores.astype(STORED).tobytes(),
         "informative": None,
         "key_segments": None,
     }

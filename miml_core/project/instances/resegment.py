@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, s
 
 from miml_core.errors import BagtagError
 from miml_core.project.db import counters, revisions, settings
-from miml_core.project.db.notes import write_note
+from miml_core.project.db.history_notes import write_history_note
 from miml_core.project.db.rows import bag_row
 from miml_core.project.db.schema import BY_EYE, bag_predictions, verdicts
 from miml_core.project.db.schema import bags as bags_table
@@ -96,7 +96,7 @@ def store_in_transaction(
     revision = revisions.advance(connection, changed_bags=[bag_id])
     if lost:
         sentence = f"{bag.name}: detected segments again; these labels were lost: {', '.join(lost)}"
-        write_note(connection, "", "segment", sentence, revision=revision, bag_id=bag_id)
+        write_history_note(connection, "", "segment", sentence, revision=revision, bag_id=bag_id)
     return [ids[place] for place in sorted(ids)]
 
 

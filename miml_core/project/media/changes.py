@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 
 from miml_core.errors import BagtagError
 from miml_core.project.db import counters, revisions, settings
-from miml_core.project.db.notes import write_note
+from miml_core.project.db.history_notes import write_history_note
 from miml_core.project.db.schema import bag_predictions, features, predictions
 from miml_core.project.db.schema import bags as bags_table
 from miml_core.project.db.schema import media as table
@@ -73,7 +73,7 @@ def _accept(store: Store, annotator: str, row: Row[Any], facts: media_files.File
         counters.refresh(connection, bag_ids)
         revision = revisions.advance(connection, changed_topics=["media"], changed_bags=bag_ids)
         sentence = f"{Path(row.path).name}: the changed file was accepted; detect its segments again"
-        write_note(connection, annotator, "media", sentence, revision=revision)
+        write_history_note(connection, annotator, "media", sentence, revision=revision)
     return [facts.note] * bool(facts.note) + _beyond_the_end(chosen, facts)
 
 

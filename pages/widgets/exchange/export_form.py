@@ -18,7 +18,7 @@ from miml_core.project.queries.export_rows import RowFilter, What
 from miml_core.project.queries.exports_made import ExportMade
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.folders.paths import allowed_roots, inside
+from pages.widgets.folders.paths import allowed_path, allowed_roots
 from pages.widgets.text import count, when
 
 WHAT: dict[What, str] = {
@@ -208,7 +208,9 @@ def export_button(project: Project, *, disabled: bool) -> None:
 def _start_export(project: Project) -> None:
     choice = _entered_choice()
     folder = chosen_folder(FOLDER, project.folder)
-    project.jobs.start("export", choice.params(inside(_name(folder, choice.format), allowed_roots(project.folder))))
+    project.jobs.start(
+        "export", choice.params(allowed_path(_name(folder, choice.format), allowed_roots(project.folder)))
+    )
 
 
 def _name(folder: Path, chosen: Format) -> Path:

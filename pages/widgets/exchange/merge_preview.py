@@ -15,7 +15,7 @@ from miml_core.project.errors import NeedsConfirmation
 from pages.widgets.app.session import go_to
 from pages.widgets.confirmation import ask, dismiss_question, pending_question
 from pages.widgets.errors import attempt
-from pages.widgets.table_selection import ROWS_OR_A_CELL, keep_selection, selected_ids
+from pages.widgets.table_selection import ROWS_OR_A_CELL, selected_ids, selection_arguments
 from pages.widgets.text import class_names, count, plain, when
 from pages.widgets.undo_offer import offer_undo_of_latest
 
@@ -157,7 +157,7 @@ def conflict_list(project: Project) -> None:
         on_select="rerun",
         selection_mode=ROWS_OR_A_CELL,
         alt="Conflicts of two annotators",
-        **keep_selection(_SELECTED, [each.id for each in found]),
+        **selection_arguments(_SELECTED, [each.id for each in found]),
     )
     chosen = tuple(selected_ids(_SELECTED))
     question = pending_question(_TAKE, project, chosen)

@@ -11,7 +11,7 @@ from miml_core.exchange.names import name_beside
 from miml_core.project import Project
 from pages.widgets.errors import action_button
 from pages.widgets.folders.folder_chooser import chosen_folder
-from pages.widgets.folders.paths import allowed_roots, inside
+from pages.widgets.folders.paths import allowed_path, allowed_roots
 from pages.widgets.text import count
 
 _MEDIA = "export.pack_media"
@@ -51,7 +51,10 @@ def _start(project: Project, folder_key: str) -> None:
     folder = chosen_folder(folder_key, project.folder)
     stem = Path(name_beside(project.name.replace("/", "-"), "")).name[:80] or "project"
     target = folder / f"{stem}-{datetime.now():%Y-%m-%d-%H%M%S}.zip"
-    params = {"path": str(inside(target, allowed_roots(project.folder))), "media": bool(st.session_state.get(_MEDIA))}
+    params = {
+        "path": str(allowed_path(target, allowed_roots(project.folder))),
+        "media": bool(st.session_state.get(_MEDIA)),
+    }
     project.jobs.start("pack", params)
 
 

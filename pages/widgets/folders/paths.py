@@ -54,7 +54,7 @@ def _resolve_folder(path: Path) -> Path | None:
     return path.resolve() if path.is_dir() else None
 
 
-def inside(typed: str | Path, roots: list[Path]) -> Path:
+def allowed_path(typed: str | Path, roots: list[Path]) -> Path:
     """Return the path a person typed, with links and `..` resolved; refused when it lies outside all roots."""
     text = str(typed).strip().strip("'\"")
     if not text or "\0" in text:
@@ -81,12 +81,12 @@ def new_folder_below(parent: Path, name: str, roots: list[Path]) -> Path:
     name = name.strip()
     if not is_safe_name(name):
         raise BagtagError(f"{name!r} is not a name for a folder; choose another one.")
-    return inside(parent / name, roots)
+    return allowed_path(parent / name, roots)
 
 
 def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
-    """Return the path as `inside` does, for a folder that must exist."""
-    path = inside(typed, roots)
+    """Return the path as `allowed_path` does, for a folder that must exist."""
+    path = allowed_path(typed, roots)
     try:
         is_folder, exists = call_with_timeout(path, lambda: (path.is_dir(), path.exists()))
     except (OSError, ValueError) as error:

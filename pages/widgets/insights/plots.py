@@ -178,13 +178,13 @@ def _co_occurrence(source: Detections, choice: Choice) -> Choice | None:
     from miml_core.insights.figures import MOST_TOGETHER, co_occurrence_figure
 
     found = aggregates.co_occurrence(source, choice)
-    heard = int((np.diag(found.counts) > 0).sum())
+    n_classes = int((np.diag(found.counts) > 0).sum())
     noun = "clip" if source.is_sound else "picture"
-    if heard < 2:
+    if n_classes < 2:
         st.info(f"Fewer than two classes are above the threshold; there are no pairs in a {noun}.")
         return None
     shown = ""
-    if heard > MOST_TOGETHER:
+    if n_classes > MOST_TOGETHER:
         shown = f" The {MOST_TOGETHER} most frequent classes are drawn; the CSV has all."
     summary = (
         f"Of the {noun}s with either of two classes, the share with both; {thousands(found.n_clips)} {noun}s.{shown}"

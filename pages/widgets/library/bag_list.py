@@ -12,7 +12,7 @@ import streamlit as st
 from miml_core.project import Bag, BagPage, Class, Project
 from pages.widgets.errors import show_errors
 from pages.widgets.library.thumbnails import HEIGHT, WIDTH, thumbnails
-from pages.widgets.table_selection import ROWS_OR_A_CELL, keep_selection, picked_rows
+from pages.widgets.table_selection import ROWS_OR_A_CELL, picked_rows, selection_arguments
 from pages.widgets.text import count, length_of_time, percent, thousands
 
 MOST_COLOURED = 200
@@ -60,7 +60,7 @@ def bag_table(project: Project, page: BagPage, *, key: str) -> list[Bag]:
         selection_mode=ROWS_OR_A_CELL,
         placeholder="",
         alt="The bags of this project",
-        **keep_selection(key, [bag.id for bag in page.bags]),
+        **selection_arguments(key, [bag.id for bag in page.bags]),
     )
     return [page.bags[place] for place in picked_rows(chosen, len(page.bags))]
 

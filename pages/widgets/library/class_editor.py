@@ -16,7 +16,7 @@ from pages.widgets.app.dialogs import close_dialog
 from pages.widgets.canvas import RESERVED_KEYS
 from pages.widgets.confirmation import ask, dismiss_question, pending_question
 from pages.widgets.errors import action_button, attempt, show_errors
-from pages.widgets.table_selection import ROWS_OR_A_CELL, keep_selection, picked_rows, selected_ids
+from pages.widgets.table_selection import ROWS_OR_A_CELL, picked_rows, selected_ids, selection_arguments
 from pages.widgets.text import count, plain
 
 _REMOVE = "remove-class"
@@ -82,7 +82,7 @@ def _table(classes: list[Class]) -> list[Class]:
             "bags": st.column_config.NumberColumn("Bags", help="Bags tagged as having it", width=60),
             "segments": st.column_config.NumberColumn("Segments", help="Segments a person gave this label", width=80),
         },
-        **keep_selection(_TABLE, [one.id for one in classes]),
+        **selection_arguments(_TABLE, [one.id for one in classes]),
     )
     return [classes[place] for place in picked_rows(picked, len(classes))]
 

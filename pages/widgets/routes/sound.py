@@ -15,7 +15,7 @@ from pages.widgets.routes.auth import NotAllowed, number_in
 
 LONGEST_CLIP = 60.0
 _KEPT_BYTES = 64 * 2**20
-_LONGEST_HEARD = 20 * LONGEST_CLIP
+_LONGEST_PLAYBACK = 20 * LONGEST_CLIP
 """Seconds of sound a slowed clip may last: at 8 kHz, the lowest rate of a clip, 20 MB."""
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 """A number with more digits makes the header unreadable, and one that cannot be read is ignored (RFC 9110, 14.2)."""
@@ -29,8 +29,8 @@ def send_sound(request: Request, project: Project) -> Response:
     bag = project.bags.get(request.path_params["bag"])
     start, end = _stretch(request, bag)
     factor = number_in(request, "factor", 0.01, 4.0, 1.0)
-    if (end - start) / factor > _LONGEST_HEARD + 1:
-        raise NotAllowed(400, f"A clip lasts at most {_LONGEST_HEARD:g} s when it is slowed down.")
+    if (end - start) / factor > _LONGEST_PLAYBACK + 1:
+        raise NotAllowed(400, f"A clip lasts at most {_LONGEST_PLAYBACK:g} s when it is slowed down.")
     band = _band(request)
     content, etag = _clip(project, bag, start, end, factor, band)
     headers = {"ETag": etag, "Cache-Control": "private, max-age=600", "Accept-Ranges": "bytes"}

@@ -16,7 +16,7 @@ from pages.widgets.app.session import annotator, go_to, open_project
 from pages.widgets.birdnet import birdnet_line
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.folders.paths import home_folder, inside
+from pages.widgets.folders.paths import allowed_path, home_folder
 from pages.widgets.folders.reachable import NotReachable, call_with_timeout
 from pages.widgets.library.add_media import (
     bag_length_field,
@@ -206,7 +206,7 @@ def project_folder(parent: Path, name: str) -> Path:
     safe = "".join("-" if letter in '<>:"/\\|?*' or ord(letter) < 32 else letter for letter in name).strip(" .")
     if not safe:
         raise BagtagError("Give the project a name.")
-    target = inside(parent / safe, [parent.resolve()])
+    target = allowed_path(parent / safe, [parent.resolve()])
     if target.exists() and any(target.iterdir()):
         raise BagtagError(f"There is already a folder {str(target)!r}; choose another name.")
     return target

@@ -11,7 +11,7 @@ from miml_core import BagtagError
 from miml_core.project import Project
 from pages.widgets.errors import action_button, attempt
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.folders.paths import allowed_roots, inside, new_folder_below
+from pages.widgets.folders.paths import allowed_path, allowed_roots, new_folder_below
 from pages.widgets.survey.apply_progress import active_job, archives_of
 from pages.widgets.text import plain
 
@@ -103,7 +103,7 @@ def _options(project: Project) -> None:
 
 def _start(project: Project) -> None:
     """Start the job with what the form holds now: the click may overtake the run that would draw it."""
-    folders = [str(inside(one, allowed_roots(project.folder))) for one in _chosen_folders()]
+    folders = [str(allowed_path(one, allowed_roots(project.folder))) for one in _chosen_folders()]
     if not folders:
         raise BagtagError("No folder is chosen; add one first.")
     if active_job(project) is not None:

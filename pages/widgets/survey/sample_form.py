@@ -13,7 +13,7 @@ from miml_core.project.queries.review_queue import ARCHIVE_SAMPLE
 from pages.widgets.app.session import go_to, open_project
 from pages.widgets.errors import action_button, attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
-from pages.widgets.folders.paths import allowed_roots, inside, new_folder_below
+from pages.widgets.folders.paths import allowed_path, allowed_roots, new_folder_below
 from pages.widgets.folders.reachable import call_with_timeout
 from pages.widgets.survey.apply_progress import archives_of
 from pages.widgets.text import plain
@@ -97,7 +97,7 @@ def _show_job(project: Project, job: Job) -> None:
 
 def _open_review(project: Project, target: Path) -> None:
     if target != project.folder:
-        open_project(inside(target, allowed_roots(project.folder)))
+        open_project(allowed_path(target, allowed_roots(project.folder)))
         go_to("review")
     else:
         request_review()

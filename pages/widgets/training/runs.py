@@ -13,7 +13,7 @@ from miml_core.project.learning.training_runs import STOPPED_EARLY
 from pages.widgets.charts import learning_curves
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.guidance import empty_state
-from pages.widgets.table_selection import keep_selection, picked_rows
+from pages.widgets.table_selection import picked_rows, selection_arguments
 from pages.widgets.text import count, length_of_time, plain, time_left, when
 from pages.widgets.training import model_descriptions
 
@@ -90,7 +90,7 @@ def _runs_table(project: Project, runs: list[Run]) -> None:
         height=min(35 * len(runs) + 38, 320),
         column_config=_columns(),
         alt="Trainings of this project",
-        **keep_selection("train.runs", [run.id for run in runs]),
+        **selection_arguments("train.runs", [run.id for run in runs]),
     )
     rows = picked_rows(picked, len(runs))
     if rows:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert
 from miml_core.project.db.schema import history
 
 
-def write_note(
+def write_history_note(
     connection: Connection, annotator: str, act: str, sentence: str, *, revision: int, bag_id: int | None = None
 ) -> None:
     """Add an entry that cannot be undone."""
