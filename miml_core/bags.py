@@ -233,7 +233,9 @@ class BagSet:
                     f"Bag sets with {first.X.shape[1]} and {part.X.shape[1]} features cannot be concatenated."
                 )
             if part.groups != first.groups or not _same(part.pretrained, first.pretrained):
-                raise BagtagError("Bag sets with different feature groups or pretrained weights do not concatenate.")
+                raise BagtagError(
+                    "Bag sets with different feature groups or pretrained weights cannot be concatenated."
+                )
         names = None
         if any(part.names is not None for part in parts):
             names = [part.names[i] if part.names else "" for part in parts for i in range(part.n_bags)]

@@ -46,7 +46,9 @@ class CvatImages(LabelReader):
                 table.fail(where, f"a {element} has no area")
 
         def refuse(*_: Any) -> None:
-            raise BagtagError(f"{name!r} contains a document type declaration, which no export of CVAT has.")
+            raise BagtagError(
+                f"{name!r} contains a document type declaration, which no export of CVAT has. Export it again."
+            )
 
         parser.StartElementHandler = start
         parser.StartDoctypeDeclHandler = refuse

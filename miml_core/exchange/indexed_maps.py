@@ -68,14 +68,14 @@ def _read_map(name: str, content: bytes, names: dict[int, str], table: LabelTabl
     try:
         with Image.open(io.BytesIO(content)) as picture:
             if picture.width * picture.height > _MOST_PIXELS:
-                raise BagtagError(f"{name!r} is too large for a label map.")
+                raise BagtagError(f"{name!r} is too large for a label map; save a smaller copy.")
             if picture.mode not in ("P", "L", "I", "I;16", "1"):
                 raise _Coloured(name)
             values = np.asarray(picture).astype(np.int64)
     except (OSError, UnidentifiedImageError, SyntaxError, ValueError) as error:
         if isinstance(error, BagtagError):
             raise
-        raise BagtagError(f"{name!r} cannot be read as PNG.") from error
+        raise BagtagError(f"{name!r} cannot be read as PNG; export or copy it again.") from error
     file = name[: -len(".png")]
     for value in np.unique(values).tolist():
         text = names.get(value, f"class {value}")

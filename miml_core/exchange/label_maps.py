@@ -71,7 +71,9 @@ class LabelMaps(Format):
         except (ValueError, KeyError, TypeError) as error:
             if isinstance(error, BagtagError):
                 raise
-            raise BagtagError(f"{_INDEX!r} cannot be read: {type(error).__name__}, {error}.") from error
+            raise BagtagError(
+                f"{_INDEX!r} cannot be read ({type(error).__name__}: {error}); export or copy it again."
+            ) from error
 
 
 def _paint(rows: Sequence[SegmentRow]) -> tuple[list[SegmentRow], NDArray[np.int32]]:
@@ -100,7 +102,9 @@ def _parse_picture(picture: dict[str, Any], stored: dict[str, bytes]) -> Iterato
     from scipy.ndimage import find_objects
 
     if picture["segments"] not in stored:
-        raise BagtagError(f"{picture['segments']!r} is missing from the folder of label maps.")
+        raise BagtagError(
+            f"{picture['segments']!r} is missing from the folder of label maps; copy the whole folder again."
+        )
     segment_map = _open_png(stored[picture["segments"]], picture["segments"])
     boxes = find_objects(segment_map, max_label=len(picture["rows"]))
     for number, (fields, box) in enumerate(zip(picture["rows"], boxes), start=1):
@@ -122,7 +126,7 @@ def _png(values: NDArray[np.integer], largest: int) -> bytes:
     from PIL import Image
 
     if values.max(initial=0) > 65535:
-        raise BagtagError("A label map can contain at most 65535 segments per picture.")
+        raise BagtagError("A label map can contain at most 65535 segments per picture; choose another format.")
     if largest < 256:
         picture = Image.fromarray(values.astype(np.uint8), mode="P")
         picture.putpalette([channel for value in range(largest + 1) for channel in _colour(value, largest)])
@@ -146,4 +150,4 @@ def _open_png(content: bytes, name: str) -> NDArray[np.int32]:
     try:
         return np.asarray(Image.open(io.BytesIO(content))).astype(np.int32)
     except (OSError, UnidentifiedImageError, SyntaxError) as error:
-        raise BagtagError(f"{name!r} cannot be read as PNG.") from error
+        raise BagtagError(f"{name!r} cannot be read as PNG; export or copy it again.") from error

@@ -311,7 +311,7 @@ def test_a_table_of_raven_is_previewed_imported_under_another_class_and_undone(p
     page.get_by_text("2 labels cannot be imported").wait_for()
     settled(page)
     shown = page.inner_text("body")
-    assert "4 labels read, in 3 files; 2 files found in the project, 2 bags concerned." in shown
+    assert "4 labels read, in 3 files; 2 files found in the project, 2 bags affected." in shown
     assert "2 new classes: TROTRO, Waldkauz" in shown
     table = page.get_by_test_id("stDataFrame").first
     table.scroll_into_view_if_needed()

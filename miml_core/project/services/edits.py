@@ -205,7 +205,7 @@ class Edits(Service):
     ) -> EditResult:
         """Accept all predictions of at least this probability (of one class) that nobody has labelled, in one edit.
 
-        They are marked as accepted by threshold and never count as checked; `review.above` counts them before.
+        They are marked as accepted by threshold and never count as checked; `review.count_above` counts them before.
         """
         return self.apply(AcceptAbove(threshold, class_id), annotator=annotator)
 

@@ -31,7 +31,7 @@ _NO_PAGES = ("/bagtag/", "/_stcore/", "/media/", "/component/", "/static/", "/ap
 _OTHER_NAME = (
     "Bagtag does not accept this address. Open it as localhost, or start it with the name you use in BAGTAG_HOSTS."
 )
-_OTHER_SITE = "Requests of other sites are refused. Open Bagtag in a tab of its own."
+_OTHER_SITE = "Requests from other sites are refused. Open Bagtag in a tab of its own."
 
 _CONTENT = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' {sockets} data: blob:; "

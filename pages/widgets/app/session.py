@@ -33,7 +33,9 @@ def open_project(folder: str | Path) -> Project:
         call_with_timeout(folder, folder.stat, _OPEN_SECONDS)
         open_once(folder, again=True)
     except OSError as error:
-        raise BagtagError(f"{str(folder)!r} cannot be opened: {error.strerror or error}.") from error
+        raise BagtagError(
+            f"{str(folder)!r} cannot be opened: {error.strerror or error}. Check its disk and permissions."
+        ) from error
     remember(folder)
     st.session_state[_FOLDER] = str(folder)
     st.query_params[_ADDRESS] = key_of(folder)

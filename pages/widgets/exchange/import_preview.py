@@ -59,7 +59,7 @@ def summary(shown: ImportPreview) -> None:
     found = sum(use.path is not None for use in shown.plan.files)
     parts = [
         f"**{count(shown.plan.n_labels, 'label')}** read, in {count(len(shown.plan.files), 'file')}; "
-        f"{count(found, 'file')} found in the project, {count(shown.n_bags, 'bag')} concerned."
+        f"{count(found, 'file')} found in the project, {count(shown.n_bags, 'bag')} affected."
     ]
     shapes = shown.shapes
     if shown.plan.n_across:

@@ -66,7 +66,7 @@ def allowed_path(typed: str | Path, roots: list[Path]) -> Path:
         path = path if path.is_absolute() else roots[0] / path
         path = call_with_timeout(path, path.resolve)
     except (OSError, RuntimeError, ValueError) as error:
-        raise BagtagError(f"{text!r} is not a usable path: {error}.") from error
+        raise BagtagError(f"{text!r} is not a usable path: {error}. Choose another folder.") from error
     if not any(path.is_relative_to(root) for root in roots):
         listed = ", ".join(str(root) for root in roots)
         raise BagtagError(
@@ -90,7 +90,9 @@ def existing_folder(typed: str | Path, roots: list[Path]) -> Path:
     try:
         is_folder, exists = call_with_timeout(path, lambda: (path.is_dir(), path.exists()))
     except (OSError, ValueError) as error:
-        raise BagtagError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise BagtagError(
+            f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}. Choose another folder."
+        ) from error
     if not is_folder:
         what = "is a file, not a folder" if exists else "does not exist"
         raise BagtagError(f"{str(path)!r} {what}; choose a folder.")
@@ -102,7 +104,9 @@ def subfolders(folder: Path, roots: list[Path]) -> list[str]:
     try:
         return call_with_timeout(folder, lambda: _list_subfolders(folder, roots), below=True)
     except OSError as error:
-        raise BagtagError(f"{str(folder)!r} cannot be read: {error.strerror or error}.") from error
+        raise BagtagError(
+            f"{str(folder)!r} cannot be read: {error.strerror or error}. Choose another folder."
+        ) from error
 
 
 def _list_subfolders(folder: Path, roots: list[Path]) -> list[str]:

@@ -180,7 +180,10 @@ def _keep(file: Dropped, folder: Path) -> Path:
             with atomic_writer(target) as out:
                 _copy(content, out)
         except OSError as error:
-            raise BagtagError(f"{name!r} could not be copied into the project: {error.strerror or error}.") from error
+            raise BagtagError(
+                f"{name!r} could not be copied into the project: {error.strerror or error}. "
+                "Check its disk, and drop the file again."
+            ) from error
     return target
 
 

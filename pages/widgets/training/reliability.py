@@ -76,7 +76,7 @@ def _summary(checked: CheckedPredictions) -> None:
             "Calibration error",
             f"{error:.2f}",
             help="Mean difference between probability and share of correct predictions (expected calibration error); "
-            "0 is perfect, above 0.10 probabilities are not informative",
+            "0 is perfect, above 0.10 the probabilities are unreliable",
             width="content",
         )
         st.metric("Checked", count(len(checked), "segment"), width="content")
