@@ -112,7 +112,7 @@ export class Api extends EventTarget {
     return image;
   }
 
-  /** One tile of a bag's spectrogram; the ones used longest ago are let go. */
+  /** One tile of a bag's spectrogram; those used longest ago are dropped. */
   tile(id, version, level, tile) {
     const name = `${id}/${version}/${level}/${tile}`;
     if (this.#tiles.has(name)) return Promise.resolve(this.#tiles.get(name));

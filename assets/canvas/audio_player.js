@@ -2,7 +2,7 @@
  * Sound: any stretch of a bag, slowed down, in a band, in a loop.
  *
  * The server makes each clip. Slow playback is time expansion (the samples are played at a lower rate), which is what
- * makes bats audible and keeps their ultrasound: a browser would have thrown it away.
+ * makes bats audible and keeps their ultrasound: a browser would remove it.
  */
 const LONGEST_PIECE = 30; // seconds of recording in one clip; longer stretches are played piece after piece
 

@@ -206,7 +206,7 @@ export class BagSync {
         await this.fetch({ quietly: true });
       }
     } catch {
-      // The outbox shows when the server is away; the next poll is in two seconds.
+      // The outbox shows when the server cannot be reached; the next poll is in two seconds.
     } finally {
       this.#polling = false;
     }

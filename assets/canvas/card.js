@@ -104,7 +104,7 @@ export function checkedText(segment) {
   return segment.accepted ? STATUSES.accepted : STATUSES.corrected;
 }
 
-/** What two annotators said of a segment: "Ann: Wren · Bob: Robin". */
+/** The labels that two annotators gave a segment: "Ann: Wren · Bob: Robin". */
 export function conflictText({ ours, ours_by, theirs, theirs_by }, bag) {
   return `${ours_by || "here"}: ${nameOf(ours, bag)} · ${theirs_by || "copy"}: ${nameOf(theirs, bag)}`;
 }
@@ -115,7 +115,7 @@ export function conflictNote(segment, bag) {
   return `The annotators disagree. ${conflictText(segment.conflict, bag)}.${keeps}`;
 }
 
-/** What two annotators said of a class of the bag: "Wren: present (Ann), absent (Bob)". */
+/** What two annotators answered about a class of the bag: "Wren: present (Ann), absent (Bob)". */
 export function tagConflictText({ class: classId, ours, ours_by, theirs_by }, bag) {
   const [here, there] = ours > 0 ? ["present", "absent"] : ["absent", "present"];
   return `${nameOf(classId, bag)}: ${here} (${ours_by || "here"}), ${there} (${theirs_by || "copy"}). Tag it, or finish the bag to keep its tags.`;

@@ -1,4 +1,4 @@
-/** The type-to-find box over the canvas: a few letters, then Enter. Closes by Tab, Esc, Backspace when empty, or a click. */
+/** The search box over the canvas: a few letters, then Enter. Closes by Tab, Esc, Backspace when empty, or a click. */
 import { labelColour } from "./colours.js";
 import { element, nameOfClass } from "./dom.js";
 import { ListBox } from "./list_box.js";
@@ -77,7 +77,7 @@ export function fold(text) {
   return text.normalize("NFD").replace(/\p{Diacritic}/gu, "").toLowerCase().trim();
 }
 
-/** Names that start with the letters first, then those with a word that does, then those that hold them. */
+/** Names that start with the letters first, then those with a word that does, then those that contain them. */
 export function rank(classes, wanted) {
   if (!wanted) return classes;
   const score = (c) => {

@@ -110,7 +110,7 @@ export class Commands {
     this.editor.announce(`${name} added and tagged`);
   }
 
-  /** The bag's tags and what the model thinks of the segment first, then the others in their order. */
+  /** The bag's tags and the likely classes of the segment first, then the others in their order. */
   #likelyFirst() {
     const { bag } = this.editor;
     const [segment] = this.editor.selection.segments;

@@ -66,7 +66,7 @@ export class Counters extends EventTarget {
       this.values = await this.api.counters();
       this.#changed(this.problem);
     } catch {
-      // The status line shows when the server is away; the next change asks again.
+      // The status line shows when the server cannot be reached; the next change tries again.
     }
   }
 

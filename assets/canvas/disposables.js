@@ -1,7 +1,7 @@
 /**
- * Everything a canvas hangs onto the page, so that all of it can be let go at once.
+ * Everything a canvas adds to the page (listeners, timers, observers), so that all of it can be removed at once.
  *
- * The count of living listeners is kept for the test that leaves and comes back to a page.
+ * The count of active listeners is kept for the test that leaves and comes back to a page.
  */
 const counts = { listeners: 0, owners: 0 };
 
@@ -43,7 +43,7 @@ export class Disposables {
     this.#endings.push(() => watcher.disconnect());
   }
 
-  /** Something else that has to be let go: a playing sound, a pending frame. */
+  /** Something else that has to be ended: a playing sound, a pending frame. */
   atEnd(act) {
     this.#endings.push(act);
   }

@@ -1,5 +1,5 @@
 /**
- * All that Streamlit itself carries of a component, with every page run: where to find the rest (`data.entry`, its
+ * All of a component that Streamlit itself sends, with every page run: where to find the rest (`data.entry`, its
  * module, and `data.styles`), which the browser fetches once from the app's own route.
  */
 const loading = new Map();

@@ -1,4 +1,4 @@
-/** Sentences over the canvas: what went wrong, what somebody else did, and questions with yes and no. */
+/** Messages over the canvas: errors, what somebody else did, and questions with yes and no. */
 import { element } from "./dom.js";
 
 const SHOWN_FOR = 7000;

@@ -3,10 +3,10 @@
  *
  * Every edit carries the nonce of the page load that made it and a number, so that the server can tell a repeat from
  * a new edit. A page load takes a new nonce even when session storage was copied (a duplicated tab): only what is
- * still unsent keeps its old one. Edits leave in order, one POST at a time, and are forgotten only when the server confirms
+ * still unsent keeps its old one. Edits are sent in order, one POST at a time, and are deleted only when the server confirms
  * that they are stored, or why they never will be. A segment drawn a moment ago is named "@number of its edit".
  *
- * While the server is away, busy or cannot write (no response, 502 to 504), everything waits and is tried again with
+ * While the server cannot be reached, is busy or cannot write (no response, 502 to 504), everything waits and is tried again with
  * growing pauses. An edit that the server fails at by a fault of its own is tried a few times, one that it cannot read
  * once; then that edit and what depends on it is set aside: kept, shown, and the others go on.
  *

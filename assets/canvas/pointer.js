@@ -1,4 +1,4 @@
-/** Mouse, pen and fingers: hover, select, pan, zoom, pinch and draw. */
+/** Mouse, pen and touch: hover, select, pan, zoom, pinch and draw. */
 import { simplify } from "./shapes.js";
 
 const STILL = 4; // pixels a press may move and still be a click
@@ -89,7 +89,7 @@ export class Pointer {
     this.editor.hoverAt(null, at);
   }
 
-  /** What is being drawn, in pixels: a box from corner to corner, a straight cut, or the way the hand went. */
+  /** What is being drawn, in pixels: a box from corner to corner, a straight cut, or the path of the pointer. */
   #draft({ from, points }, at) {
     if (this.editor.tools.current === "box") {
       return [from, { x: at.x, y: from.y }, at, { x: from.x, y: at.y }];

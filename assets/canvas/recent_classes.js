@@ -1,4 +1,4 @@
-/** Classes in the order a tagger wants them: those tagged lately, then those tagged often. */
+/** Classes in the order in which they are offered for tagging: those tagged lately, then those tagged often. */
 const MOST_RECENT = 6;
 
 export class RecentClasses {

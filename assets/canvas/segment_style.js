@@ -1,7 +1,7 @@
 /**
  * How segments look. A guess is drawn in dashes and as opaque as the model is certain; what a person confirmed has a full
  * line and a badge (a tick for accepted, a pen for corrected, ≥ for what a threshold accepted); background is a quiet grey
- * dotted line; a guess that contradicts the tags wears a warning triangle; an uncertain guess has a thin line of
+ * dotted line; a guess that contradicts the tags has a warning triangle; an uncertain guess has a thin line of
  * short dashes without a colour of its class. So no difference hangs on colour alone.
  */
 import { inkOn, labelColour } from "./colours.js";

@@ -1,4 +1,7 @@
-/** What is reported to Streamlit: the bag on screen, where the page asks for it, what to open on the wall, and that the page has to run again. */
+/**
+ * What is reported to Streamlit: the bag on screen (if the page depends on it), what to open on the wall, and that the
+ * page has to run again.
+ */
 
 const REPORT_AFTER = 120; // milliseconds without another change
 const RERUN_EVERY = 1500;

@@ -30,7 +30,7 @@ export function tilesFor(tiling, view, pixels, window = view.window) {
   return { level, first, last, wanted, beside: [first - 1, last + 1].filter((t) => t >= 0 && t <= end).map((t) => [level, t]) };
 }
 
-/** Lay tiles on the plot; where one is missing, what is known of coarser and finer levels stands in for it. */
+/** Lay tiles on the plot; where one is missing, coarser and finer tiles are drawn in its place. */
 export function paintTiles(ctx, view, tiling, known, pixels, ratio) {
   const { level, first, last } = tilesFor(tiling, view, pixels);
   ctx.save();

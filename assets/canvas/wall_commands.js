@@ -104,7 +104,7 @@ export class WallCommands {
     return grid.screen.some((id) => !list.isShown(id) && !list.gone.has(id));
   }
 
-  /** Pictures arrived: once all of the screen are there, nothing covers them that asks to wait. */
+  /** Pictures arrived: once all of the screen are there, the message that asks to wait is hidden. */
   arrived() {
     if (!this.#isWaiting) this.wall.notice.retract(STILL_LOADING);
   }

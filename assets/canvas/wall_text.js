@@ -12,8 +12,8 @@ export function describeItem(item, marks, wall) {
 }
 
 /**
- * What Enter will do with the segments on screen, of which `isOpen` tells which have no label of a person yet, and
- * `isGuess` which have only an uncertain guess.
+ * What Enter will do with the segments on screen: `isOpen(id)` returns whether one has no label of a person yet,
+ * `isGuess(id)` whether it has only an uncertain guess.
  */
 export function screenSentence(screen, marks, isOpen, isGuess = () => false) {
   const marked = screen.filter((id) => marks.has(id));

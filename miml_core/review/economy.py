@@ -55,7 +55,7 @@ from miml_core.review.queue import top_two
 TARGET = 0.95
 LABELLED_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 MOST_SECONDS = 0.5
-"""Reviewing is given up after this share of the seconds of labelling one by one."""
+"""Reviewing ends after this share of the seconds of labelling one by one."""
 LEAST_REVIEWED = 2 * SCREEN
 """Segments that are reviewed before the annotator trusts the number of errors expected."""
 RECENT = 3 * SCREEN

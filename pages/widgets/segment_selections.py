@@ -48,7 +48,7 @@ def keep_selection(project: Project, title: str, segment_ids: Sequence[int]) -> 
 
 
 def find_selection(project: Project, token: str) -> Selection | None:
-    """Return a kept list; None if the server was restarted, or has let it go."""
+    """Return a kept list; None if the server was restarted, or has dropped it."""
     with _lock:
         return _kept.get((str(project.folder), token))
 

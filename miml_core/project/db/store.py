@@ -48,7 +48,7 @@ from miml_core.project.errors import ProjectMoved
 
 _SMALLEST_PAGE = 512
 _BEGIN_TIMEOUT_S = 120.0
-"""How long a writer waits for its turn before it gives up."""
+"""How long a writer waits for its turn before an error."""
 _BEGIN_RETRY_S = 0.002
 _UNDAMAGED_FOR_S = 60.0
 """How long a database that was found undamaged after an error is not checked again."""

@@ -45,7 +45,7 @@ class Similarity(Service):
             return map_state(connection, segments.segment_ids)
 
     def unnamed(self, segments: SegmentMap, state: MapState) -> list[NDArray[np.int64]]:
-        """Return the segment ids of each cluster of a map that is like nothing named, the largest first.
+        """Return the segment ids of each cluster of a map that is like no class, the largest first.
 
         Such a cluster occurs in bags whose tags do not explain it, and the current run does not name most of it
         surely (`similarity/unnamed.py`): a species that is not tagged yet, or noise. Segments that a person labelled

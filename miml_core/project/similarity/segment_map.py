@@ -168,7 +168,7 @@ def map_state(connection: Connection, segment_ids: NDArray[np.int64]) -> MapStat
 
 
 def unnamed_segments(connection: Connection, made: SegmentMap, state: MapState) -> list[NDArray[np.int64]]:
-    """Return the ids of the segments of each cluster that is like nothing named, the largest cluster first."""
+    """Return the ids of the segments of each cluster that is like no class, the largest cluster first."""
     live = np.flatnonzero(state.live)
     bag_ids, bags = np.unique(state.bag_ids[live], return_inverse=True)
     class_ids = [one.id for one in all_classes(connection)]

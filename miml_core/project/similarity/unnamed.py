@@ -63,7 +63,7 @@ def unnamed_clusters(
     labelled: NDArray[np.bool_],
     predicted: NDArray[np.bool_],
 ) -> list[NDArray[np.int64]]:
-    """Return the rows of the clusters that are like nothing named, the largest first, without labelled segments.
+    """Return the rows of the clusters that are like no class, the largest first, without labelled segments.
 
     Parameters
     ----------
