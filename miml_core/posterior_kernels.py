@@ -147,7 +147,7 @@ def _rescale(row):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _meet(weights, a, b, share):
+def _fill_shares(weights, a, b, share):
     """Fill a segment's shares (eq. 19) from the forward row before it and the backward row after it; return the sum."""
     n_required, total = len(weights) - 1, 0.0
     for mask in range(len(a)):
@@ -188,7 +188,7 @@ def _forward_backward(weights, leak, share):
         if k < n_blocks - 1:
             _fill_block(weights[k * block : (k + 1) * block], kept[k], rows, stay)
         for i in range(min(n, (k + 1) * block) - 1, k * block - 1, -1):
-            if not _meet(weights[i], rows[i - k * block], b, share[i]) > _TINY:
+            if not _fill_shares(weights[i], rows[i - k * block], b, share[i]) > _TINY:
                 return -np.inf
             _step_back(weights[i], stay[i - k * block], b, out)
             b, out = out, b

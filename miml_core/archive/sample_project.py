@@ -89,7 +89,7 @@ def draw_into_project(
     failures: list[tuple[str, str]] = []
     segment_ids: dict[int, int] = {}
     bag_ids: set[int] = set()
-    with open_project(folder, bundle, annotator) as project:
+    with open_or_create_project(folder, bundle, annotator) as project:
         for root in roots.values():
             project.media.allow_folder(root)
         for number, (file, places) in enumerate(sorted(by_file.items())):
@@ -233,7 +233,7 @@ def _path(file: str, roots: dict[str, Path]) -> Path:
     return roots[root] / below
 
 
-def open_project(folder: Path, bundle: ModelBundle, annotator: str) -> Project:
+def open_or_create_project(folder: Path, bundle: ModelBundle, annotator: str) -> Project:
     """Open or create the project, with the classes of the model."""
     if not Project.is_project(folder):
         settings = replace(bundle.settings, learned_segmenter=None)

@@ -57,7 +57,7 @@ def add_fixed_supports(supports, tags, weight, W, rank, first, last, V):
     """Return the loss of eq. 26 (rank) or 31 (Hamming) over some bags; add its subgradient, eq. 27 or 32, to V."""
     n_classes, n_features = W.shape
     scores = np.empty(n_classes)
-    pull = np.empty(n_classes)
+    slope = np.empty(n_classes)
     loss = 0.0
     for bag in range(first, last):
         for c in range(n_classes):
@@ -66,11 +66,11 @@ def add_fixed_supports(supports, tags, weight, W, rank, first, last, V):
                 for f in range(n_features):
                     total += W[c, f] * supports[bag, c, f]
                 scores[c] = total
-        loss += _pulls(scores, tags[bag], weight[bag], rank, pull)
+        loss += _loss_and_slope(scores, tags[bag], weight[bag], rank, slope)
         for c in range(n_classes):
-            if pull[c] != 0.0:
+            if slope[c] != 0.0:
                 for f in range(n_features):
-                    V[c, f] += pull[c] * supports[bag, c, f]
+                    V[c, f] += slope[c] * supports[bag, c, f]
     return loss
 
 
@@ -83,17 +83,17 @@ def add_moving_supports(X, offsets, segment_scores, supports, tags, weight, W, r
     """
     n_classes, n_features = W.shape
     scores = np.empty(n_classes)
-    pull = np.empty(n_classes)
+    slope = np.empty(n_classes)
     best = np.empty(n_classes, dtype=np.int64)
     loss = 0.0
     for bag in range(first, last):
         _moving_scores(offsets[bag], offsets[bag + 1], segment_scores, supports[bag], tags[bag], W, scores, best)
-        loss += _pulls(scores, tags[bag], weight[bag], rank, pull)
+        loss += _loss_and_slope(scores, tags[bag], weight[bag], rank, slope)
         for c in range(n_classes):
-            if pull[c] != 0.0:
+            if slope[c] != 0.0:
                 support = supports[bag, c] if tags[bag, c] > 0 else X[best[c]]
                 for f in range(n_features):
-                    V[c, f] += pull[c] * support[f]
+                    V[c, f] += slope[c] * support[f]
     return loss
 
 
@@ -115,19 +115,19 @@ def _moving_scores(start, stop, segment_scores, supports, tags, W, scores, best)
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS_MAY_BE_REORDERED)
-def _pulls(scores, tags, weight, rank, pull):
+def _loss_and_slope(scores, tags, weight, rank, slope):
     """Return a bag's loss and its derivative in the bag's scores; `weight` is beta_i of eq. 5 or 1 / nc of eq. 30."""
-    pull[:] = 0.0
+    slope[:] = 0.0
     loss = 0.0
     for j in range(len(tags)):
         if not rank and tags[j] != 0 and tags[j] * scores[j] < 1.0:
             loss += 1.0 - tags[j] * scores[j]
-            pull[j] = -weight * tags[j]
+            slope[j] = -weight * tags[j]
         if not rank or tags[j] <= 0:
             continue
         for k in range(len(tags)):
             if tags[k] < 0 and 1.0 + scores[k] - scores[j] > 0.0:
                 loss += 1.0 + scores[k] - scores[j]
-                pull[j] -= weight
-                pull[k] += weight
+                slope[j] -= weight
+                slope[k] += weight
     return weight * loss

@@ -118,7 +118,7 @@ def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings
         nearby *= _amplitude(-calls.below_nearby)
         mask &= loudness > nearby
     kernels.bridge(mask, int(settings.gap / seconds + 1e-9))
-    labels, count = _connected(mask) if calls.parting is None else _separated(loudness, mask, calls.parting)
+    labels, count = _connected(mask) if calls.separation is None else _separated(loudness, mask, calls.separation)
     boxes, areas, peaks, runs = kernels.measure(labels, count, loudness, _RUN_COLUMNS)
     levels = np.maximum(_decibels(peaks), _decibels(runs) + _RUN_DB)
     kept = _above_threshold(boxes, levels, _EDGE_DB + calls.range * (1 - settings.sensitivity), calls)
@@ -128,7 +128,7 @@ def find_sound_segments(spectrogram: Spectrogram, settings: SoundSegmentSettings
 
 
 @dataclass(frozen=True)
-class _Parting:
+class _Separation:
     """Separation of neighbouring calls, in decibels.
 
     depth : two peaks are two calls if the energy between them drops by this much
@@ -148,7 +148,7 @@ class _Calls:
     range : difference between the thresholds at sensitivity 0 and 1
     smooth_rows, smooth_columns : standard deviations of the Gaussian that smooths the contrast
     below_nearby : a pixel further below the loudest pixel nearby is not part of a call
-    parting : how calls that touch are separated, if they are
+    separation : how calls that touch are separated, if they are
     beside_columns : a louder sound at most this far away lowers the level of a call
     beside_from, beside_weight, beside_cap : the level is lowered by the difference above `beside_from`, times
         `beside_weight`, at most `beside_cap`
@@ -159,7 +159,7 @@ class _Calls:
     smooth_rows: float
     smooth_columns: float
     below_nearby: float | None
-    parting: _Parting | None
+    separation: _Separation | None
     beside_columns: int
     beside_from: float
     beside_weight: float
@@ -169,11 +169,11 @@ class _Calls:
 
 _CALLS = {
     "song": _Calls(
-        range=11.0, smooth_rows=1.0, smooth_columns=1.5, below_nearby=8.0, parting=None,
+        range=11.0, smooth_rows=1.0, smooth_columns=1.5, below_nearby=8.0, separation=None,
         beside_columns=16, beside_from=0.0, beside_weight=1 / 3, beside_cap=2.5, again_weight=1 / 3,
     ),
     "echolocation": _Calls(
-        range=22.0, smooth_rows=1.0, smooth_columns=0.6, below_nearby=None, parting=_Parting(16.0, 0.5, 22.0),
+        range=22.0, smooth_rows=1.0, smooth_columns=0.6, below_nearby=None, separation=_Separation(16.0, 0.5, 22.0),
         beside_columns=40, beside_from=12.0, beside_weight=10.0, beside_cap=np.inf, again_weight=0.0,
     ),
 }  # fmt: skip
@@ -221,14 +221,14 @@ def _connected(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
 
 
 def _separated(
-    loudness: NDArray[np.float32], mask: NDArray[np.bool_], parting: _Parting
+    loudness: NDArray[np.float32], mask: NDArray[np.bool_], separation: _Separation
 ) -> tuple[NDArray[np.int32], int]:
     """Label the pieces of the mask, separated where the energy drops, each trimmed to the end of its own call."""
     from miml_core.segments import acoustic_kernels as kernels
 
     contrast = _decibels(loudness)
-    labels, peaks = kernels.find_peaks(contrast, mask, parting.depth)
-    kernels.trim(labels, contrast, np.maximum(parting.share_of_peak * peaks, peaks - parting.below_peak))
+    labels, peaks = kernels.find_peaks(contrast, mask, separation.depth)
+    kernels.trim(labels, contrast, np.maximum(separation.share_of_peak * peaks, peaks - separation.below_peak))
     return labels, len(peaks)
 
 

@@ -109,7 +109,7 @@ def find_peaks(contrast, mask, depth):  # type: ignore[no-untyped-def]
         for y in range(top, bottom):
             for x in range(left, right):
                 if labels[y, x]:
-                    joined = _meet(parent, level, joined, _root(parent, labels[y, x]), here + depth)
+                    joined = _join_peaks(parent, level, joined, _root(parent, labels[y, x]), here + depth)
         labels[row, column] = joined
     return _renumber(labels, parent, level, count)
 
@@ -149,7 +149,7 @@ def _root(parent, number):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _meet(parent, level, first, second, too_high):  # type: ignore[no-untyped-def]
+def _join_peaks(parent, level, first, second, too_high):  # type: ignore[no-untyped-def]
     """Join the fainter of two peaks to the louder unless it reaches `too_high`; return the peak to go on with."""
     if first == second:
         return first

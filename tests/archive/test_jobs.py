@@ -14,7 +14,7 @@ from miml_core import installation, worker
 from miml_core.archive import run
 from miml_core.archive.bundle import read_bundle
 from miml_core.archive.reading import read_failures, summarise
-from miml_core.archive.sample_project import add_run, open_project, read_estimates
+from miml_core.archive.sample_project import add_run, open_or_create_project, read_estimates
 from miml_core.errors import BagtagError
 from miml_core.project import Job, Project
 from miml_core.project.jobs import archive_targets, context, launch
@@ -47,7 +47,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def project(bundle_file: Path, tmp_path: Path) -> Iterator[Project]:
     """A project with a trained run."""
-    with open_project(tmp_path / "home" / "project", read_bundle(bundle_file), "Ann") as project:
+    with open_or_create_project(tmp_path / "home" / "project", read_bundle(bundle_file), "Ann") as project:
         add_run(project, read_bundle(bundle_file), "Ann")
         yield project
 

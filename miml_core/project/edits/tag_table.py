@@ -36,7 +36,7 @@ def import_tags(store: Store, path: Path, annotator: str) -> TagImport:
     for line in lines:
         try:
             bag = _find(line, finder, by_medium)
-            by_bag[bag.id] = _together(by_bag[bag.id], line) if bag.id in by_bag else line
+            by_bag[bag.id] = _join_lines(by_bag[bag.id], line) if bag.id in by_bag else line
         except _LeftOut as error:
             left_out.append(error.problem)
     names = list(dict.fromkeys(name for line in by_bag.values() for name in (*line.present, *line.absent)))
@@ -64,7 +64,7 @@ class _LeftOut(BagtagError):
         super().__init__(str(self.problem))
 
 
-def _together(first: TagRow, second: TagRow) -> TagRow:
+def _join_lines(first: TagRow, second: TagRow) -> TagRow:
     """Join two lines of the same bag; tables with one line per tag are common."""
     present = tuple(dict.fromkeys(first.present + second.present))
     absent = tuple(dict.fromkeys(first.absent + second.absent))

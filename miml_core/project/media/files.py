@@ -95,7 +95,7 @@ def read_file(
         medium,
         [
             {
-                "name": path.name if len(windows) == 1 else f"{path.name} {clock_text(start)}-{clock_text(end)}",
+                "name": path.name if len(windows) == 1 else f"{path.name} {minutes_text(start)}-{minutes_text(end)}",
                 "start": start,
                 "end": end,
                 "recorded_at": (sound.recorded_at + timedelta(seconds=start)).isoformat(),
@@ -319,10 +319,10 @@ def _check_name(folder: Path, path: Path) -> None:
         raise BagtagError(f"The name of {printable(path)!r} is not valid text (UTF-8); rename the {what} to add it.")
 
 
-def clock_text(seconds: float) -> str:
+def minutes_text(seconds: float) -> str:
     """Return seconds as minutes and seconds.
 
-    >>> clock_text(65), clock_text(0.5)
+    >>> minutes_text(65), minutes_text(0.5)
     ('01:05', '00:00.500')
     """
     minutes, rest = divmod(seconds, 60)

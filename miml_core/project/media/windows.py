@@ -56,7 +56,7 @@ def _row(facts: files.FileFacts, path: Path, start: float, end: float) -> dict[s
     is_whole = start == 0.0 and end in (0.0, facts.medium.get("duration"))
     moment = facts.medium.get("recorded_at")
     return {
-        "name": path.name if is_whole else f"{path.name} {files.clock_text(start)}-{files.clock_text(end)}",
+        "name": path.name if is_whole else f"{path.name} {files.minutes_text(start)}-{files.minutes_text(end)}",
         "start": start,
         "end": end,
         "recorded_at": (datetime.fromisoformat(moment) + timedelta(seconds=start)).isoformat() if moment else None,
