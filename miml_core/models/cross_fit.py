@@ -94,7 +94,7 @@ def calibrate_by_folds(
         calibration = calibrate(training_log_prior, bags, leak=leak, background=background, held_out=False)
     else:
         background = BackgroundEvidence(share, error=LARGEST_ERROR if model.has_background else 0.0)
-        calibration = calibrate(*found, leak=leak, background=background, drawn=False)
+        calibration = calibrate(*found, leak=leak, background=background, shrink=False)
     model.set_calibration(calibration if tags else Calibration(calibration.temperatures))
 
 

@@ -8,8 +8,8 @@ Networks", 2017, section 4.2): the order of the classes, and so every predicted 
 temperature of new bags is the one under which the tags of bags contain the classes of their segments with the greatest
 likelihood, by probabilities of a fit to *other* bags where the model has such fits (its own choice of a penalty makes
 them or `cross_fit.py` does). Bags with few tags count more, by the square of their number, because their tags say more
-about each segment. One number from many segments varies little, but it is drawn towards a usual value; more so with few
-bags, and with a background class, which removes the segments that would show errors.
+about each segment. One number from many segments varies little, but it is shrunk towards a usual value; more so with
+few bags, and with a background class, which removes the segments that would show errors.
 
 **Confusions among the tags of one bag** do not show in this likelihood, and no temperature describes them: with
 BirdNET's embeddings, which describe three seconds each, labels of new clips with a probability of .98 were right in
@@ -56,9 +56,9 @@ from miml_core.posterior import SMALL_LEAK, training_posterior
 Array = NDArray[np.float64]
 
 _USUAL, _USUAL_WITH_BACKGROUND = 1.35, 1.2
-"""Temperatures of new bags that the estimate is drawn towards, and how much of the estimate is kept:"""
+"""Temperatures of new bags towards which the estimate is shrunk, and how much of the estimate is kept:"""
 _KEPT, _KEPT_WITH_BACKGROUND = 2 / 3, 1 / 3
-_MOST_PULL = 0.2
+_MOST_SHRINKAGE = 0.2
 """Without a background, most that log temperature is changed by this: some models are much surer than is usual."""
 _FEW_BAGS = 20
 """With so many tagged bags, half of that is kept."""
@@ -183,7 +183,7 @@ def choose_temperatures(
     bags: BagSet,
     *,
     background: BackgroundEvidence = NO_BACKGROUND,
-    drawn: bool = True,
+    shrink: bool = True,
     at_least: float = _LOWEST,
 ) -> Temperatures:
     """Choose temperatures from the tags of bags.
@@ -196,8 +196,8 @@ def choose_temperatures(
         Tags of the same segments.
     background : BackgroundEvidence
         Share of background among the segments of tagged bags, and the error of this share.
-    drawn : bool
-        Whether the estimate is drawn towards the usual temperature of ORed logistic regression; with few bags it is in
+    shrink : bool
+        Whether the estimate is shrunk towards the usual temperature of ORed logistic regression; with few bags it is in
         any case.
     at_least : float
         Lowest estimate. Training bags cannot show that a model is not sure enough, because it has learnt their tags.
@@ -229,22 +229,22 @@ def choose_temperatures(
         return -float((weights * np.log(np.maximum(inside, 1e-9))).sum())
 
     estimate = max(_best_temperature(loss), at_least)
-    new = _drawn_to_usual(estimate, n_bags=int(useful.sum()), with_background=with_background, drawn=drawn)
+    new = _shrunk_to_usual(estimate, n_bags=int(useful.sum()), with_background=with_background, shrink=shrink)
     per_tag = (1 - background.share) * rows.sum() / n_tags[useful].sum()
     learnt = 1.0 if with_background else max(new, 1.0)
     given_tags = min(learnt * new * max(per_tag, 1.0) ** _UNTESTED, _HIGHEST)
     return Temperatures(new, float(given_tags), min(confused + background.error, _MOST_CONFUSED))
 
 
-def _drawn_to_usual(estimate: float, *, n_bags: int, with_background: bool, drawn: bool) -> float:
-    """Return the estimated temperature, drawn towards the usual one; with many bags and no background only a little."""
+def _shrunk_to_usual(estimate: float, *, n_bags: int, with_background: bool, shrink: bool) -> float:
+    """Return the temperature, shrunk towards the usual one; with many bags and no background only a little."""
     usual = float(np.log(_USUAL_WITH_BACKGROUND if with_background else _USUAL))
     distance = usual - float(np.log(estimate))
-    pull = (1 - _KEPT_WITH_BACKGROUND) * distance
+    shrinkage = (1 - _KEPT_WITH_BACKGROUND) * distance
     if not with_background:
-        pull = float(np.clip((1 - _KEPT) * distance, -_MOST_PULL, _MOST_PULL)) if drawn else 0.0
+        shrinkage = float(np.clip((1 - _KEPT) * distance, -_MOST_SHRINKAGE, _MOST_SHRINKAGE)) if shrink else 0.0
     kept = n_bags / (n_bags + _FEW_BAGS)
-    return float(np.exp(usual - kept * (distance - pull)))
+    return float(np.exp(usual - kept * (distance - shrinkage)))
 
 
 def _share_of_classes(log_prior: Array, allowed: NDArray[np.bool_], background_share: float) -> Array:
@@ -266,7 +266,7 @@ def refine_temperature(
     confused: float = 0.0,
     spread: float = _PRIOR_SPREAD,
 ) -> float:
-    """Return the temperature under which labels of people are most likely, drawn towards an earlier choice.
+    """Return the temperature under which labels of people are most likely, shrunk towards an earlier choice.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def calibrate(
     *,
     leak: float = 0.0,
     background: BackgroundEvidence = NO_BACKGROUND,
-    drawn: bool = True,
+    shrink: bool = True,
     held_out: bool = True,
 ) -> Calibration:
     """Choose temperatures and the curve of tag probabilities from tags, and from labels if there are enough.
@@ -340,14 +340,14 @@ def calibrate(
     bags : BagSet
         Tags and labels of the same segments.
     leak : float
-    background, drawn
+    background, shrink
         As for `choose_temperatures`.
     held_out : bool
         Whether `log_prior` is of fits that have not learnt from the segment's own bag. If not, labels are not used:
         they would only show how well they were learnt.
     """
     at_least = _LOWEST if held_out else 1.0
-    found = choose_temperatures(log_prior, bags, background=background, drawn=drawn, at_least=at_least)
+    found = choose_temperatures(log_prior, bags, background=background, shrink=shrink, at_least=at_least)
     if held_out and int((bags.labels != UNKNOWN).sum()) >= FEWEST_LABELS:
         found = _refine(found, log_prior, bags, leak=max(leak, SMALL_LEAK), background=background)
     return Calibration(found, fit_tag_probabilities(log_prior, bags, leak=leak, held_out=held_out))

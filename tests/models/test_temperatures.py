@@ -50,7 +50,7 @@ def test_the_temperature_of_new_bags_is_found_from_tags_alone(too_sure: float) -
     found = choose_temperatures(claimed, bags)
     assert found.new == pytest.approx(too_sure, rel=0.25)
     before, after = (calibration_error(truth, temper(np.exp(claimed), t)) for t in (1.0, found.new))
-    assert after < max(0.06, 0.5 * before)  # the estimate is drawn towards the usual temperature
+    assert after < max(0.06, 0.5 * before)  # the estimate is shrunk towards the usual temperature
 
 
 def test_given_the_tags_the_temperature_is_higher_where_tags_have_many_segments() -> None:
