@@ -126,7 +126,7 @@ def _segments_and_features(folder: Path, path: Path) -> None:
 
 
 def _memory(folder: Path) -> None:
-    """Peak memory of a process that describes a whole file as one bag."""
+    """Print the peak memory of a process that describes a whole file as one bag."""
     peaks = []
     for minutes in (2, 8):
         path = _write_sound(folder, minutes)
@@ -154,7 +154,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _seconds_side_by_side(*works: Callable[[], object], times: int = 5) -> list[float]:
-    """Least processor seconds of several calls of each, in turn, the first left out."""
+    """Return the least processor seconds of several calls of each, in turn, the first left out."""
     spent: list[list[float]] = [[] for _ in works]
     for _ in range(times + 1):
         for work, found in zip(works, spent):

@@ -92,7 +92,7 @@ def _measure(folder: Path, bag: int) -> dict[str, float]:
 
 
 class _Canvas:
-    """Asks for what a canvas of `PIXELS` asks for."""
+    """Sends the requests that a canvas of `PIXELS` sends."""
 
     def __init__(self, client: Any, root: str, bag: int) -> None:
         self.client, self.root, self.bag, self.bytes = client, root, bag, 0
@@ -137,7 +137,7 @@ class _Canvas:
 
 
 def _resident() -> float:
-    """Memory in use now, in MB."""
+    """Return the memory in use now, in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

@@ -50,7 +50,7 @@ def seconds_of_a_pass(bags: BagSet) -> float:
 
 
 def fit(model: MIMLFast | ORedLR, bags: BagSet, test: tuple[BagSet, np.ndarray]) -> tuple[float, float]:
-    """Seconds, and the share of new segments labelled right."""
+    """Return the seconds, and the share of new segments labelled correctly."""
     started = time.perf_counter()
     model.fit(bags)
     seconds = time.perf_counter() - started

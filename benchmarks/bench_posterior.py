@@ -31,7 +31,7 @@ def forward_in_numpy(prior: Array) -> Array:
 
 
 def seconds(work: Callable[[], object], least: float = 0.3) -> float:
-    """Best of several runs, each long enough to be measured, after one that may have to compile."""
+    """Return the best of several runs, each long enough to be measured, after one that may have to compile."""
     work()
     best, began = np.inf, time.perf_counter()
     while time.perf_counter() - began < least or best == np.inf:

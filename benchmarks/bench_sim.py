@@ -18,7 +18,7 @@ T, K, LAM = 10, 100, 1e-7
 
 
 def plain_subgradient(supports: Array, tags: NDArray[np.int8], W: Array) -> tuple[float, Array]:
-    """Algorithm 2 of the paper, as it is written: bags, then pairs of a present and an absent label."""
+    """Compute Algorithm 2 of the paper, as it is written: bags, then pairs of a present and an absent label."""
     V, value = LAM * W, 0.5 * LAM * (W**2).sum()
     for bag in range(len(tags)):
         present, absent = np.flatnonzero(tags[bag] > 0), np.flatnonzero(tags[bag] < 0)
@@ -34,7 +34,7 @@ def plain_subgradient(supports: Array, tags: NDArray[np.int8], W: Array) -> tupl
 
 
 def plain_steps(supports: Array, tags: NDArray[np.int8], steps: int) -> None:
-    """Projected subgradient descent, Algorithm 1, on the loop above."""
+    """Take steps of projected subgradient descent, Algorithm 1, on the loop above."""
     W = np.zeros(supports.shape[1:])
     for step in range(1, steps + 1):
         W = W - plain_subgradient(supports, tags, W)[1] / (LAM * step)
@@ -42,7 +42,7 @@ def plain_steps(supports: Array, tags: NDArray[np.int8], steps: int) -> None:
 
 
 def hja() -> BagSet:
-    """HJA Birdsong, filtered; without the data, bags of the same shape."""
+    """Return HJA Birdsong, filtered; without the data, bags of the same shape."""
     path = Path(os.environ.get("BAGTAG_DATA", "../shared/data")) / "miml" / "hja_birdsong.npz"
     if not path.exists():
         return generated()
@@ -66,7 +66,7 @@ def generated(n_bags: int = 548, n_classes: int = 13, bag_size: int = 9, n_featu
 
 
 def seconds_of_fit(bags: BagSet, **params: object) -> float:
-    """Best of three fits at a fixed lambda."""
+    """Return the best of three fits at a fixed lambda."""
     times = []
     for _ in range(3):
         started = time.perf_counter()

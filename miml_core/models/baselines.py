@@ -86,7 +86,7 @@ class Majority(_Baseline):
     frequencies_: Array
 
     def __init__(self) -> None:
-        """There are no parameters."""
+        """Take no parameters."""
 
     def fit(
         self, bags: BagSet, y: object = None, *, progress: Progress | None = None, warm_start: Model | None = None

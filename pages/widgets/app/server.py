@@ -23,7 +23,7 @@ def middleware() -> list[Middleware]:
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Do what belongs to the start of the server.
+    """Set options and start the compilation of the kernels when the server starts.
 
     Streamlit's own Host check, which concerns websockets only, has to accept the names of `BAGTAG_HOSTS` as well. They
     are set here because both `streamlit run` and `App.run` read the options again before. The numba kernels are

@@ -84,7 +84,7 @@ def annotator() -> str:
 
 
 def set_annotator(name: str) -> None:
-    """Sign what is done from now on with another name."""
+    """Record edits under another name from now on."""
     name = " ".join(name.split())[:80]
     st.session_state[_ANNOTATOR] = name
     try:

@@ -148,7 +148,7 @@ def _asked_tile(request: Request, project: Project, bag: Bag) -> tuple[int, int]
 
 
 def _place(project: Project, bag: Bag) -> Placement:
-    """From the file's header, read once."""
+    """Return where a bag's picture lies, from the file's header, which is read once."""
     path = project.media.path(bag.id)
     name = (str(project.folder), bag.id, image_version(project, bag))
     with _lock:
