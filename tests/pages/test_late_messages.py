@@ -187,3 +187,57 @@ def test_a_page_whose_run_begins_late_is_not_asked_for_again(clock):
     clock[0] += 60  # the run takes long
     visit.from_server(finished())
     assert visit.from_browser(polled("review")) == polled("review")
+
+
+def changed(page: str, value: str) -> bytes:
+    message = BackMsg.FromString(rerun(page))
+    message.rerun_script.widget_states.widgets.add(id="name", string_value=value)
+    return message.SerializeToString()
+
+
+def arrive(visit: Visit, page: str) -> None:
+    visit.from_browser(rerun(page))
+    visit.from_server(begun(page))
+    visit.from_server(finished())
+
+
+def test_a_value_that_changes_while_the_server_switches_to_another_page_does_not_ask_for_the_page_left(clock):
+    visit = Visit()
+    arrive(visit, "welcome")
+    assert visit.from_browser(changed("welcome", "half")) == changed("welcome", "half")
+    visit.from_server(begun("library"))  # the server switched to it, and joined the request to that
+    visit.from_server(finished())
+    clock[0] += 2
+    assert visit.from_browser(polled("library")) == polled("library")
+
+
+@pytest.mark.parametrize("has_arrived", [False, True])
+def test_a_value_of_a_page_that_was_left_counts_for_the_page_a_person_went_to(has_arrived):
+    visit = Visit()
+    arrive(visit, "export")
+    visit.from_browser(changed("export", "a"))
+    visit.from_browser(rerun("review"))
+    if has_arrived:  # the browser has not read of it yet
+        visit.from_server(begun("review"))
+    late = BackMsg.FromString(visit.from_browser(changed("export", "b"))).rerun_script
+    assert (late.page_script_hash, late.widget_states.widgets[0].string_value) == ("review", "b")
+    assert page_of(visit.from_browser(changed("export", "b"))) == "export", "a person may go back"
+
+
+def test_a_page_whose_run_never_begins_is_given_up_when_nothing_has_run_for_long(clock):
+    visit = Visit()
+    arrive(visit, "train")
+    visit.from_browser(rerun("review"))
+    clock[0] += 20
+    assert visit.from_browser(polled("train")) is None, "a busy computer may take this long"
+    clock[0] += 20
+    assert visit.from_browser(polled("train")) == polled("train")
+
+
+def test_a_page_is_awaited_as_long_as_the_run_before_it_goes_on(clock):
+    visit = Visit()
+    arrive(visit, "train")
+    visit.from_server(begun("train", fragment="panel"))
+    visit.from_browser(rerun("review"))
+    clock[0] += 300
+    assert visit.from_browser(polled("train")) is None

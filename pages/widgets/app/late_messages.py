@@ -9,8 +9,8 @@ Works around three faults of Streamlit 1.67.
    after that of a link, just then starts a run of the old page: the click on the link is lost, or the browser cannot
    place what comes next ("Bad delta path index") and takes no more keys. Here what a fragment or a button sends
    counts for the page last asked for: a fragment that is not on it is passed over by Streamlit, and the button's
-   callback is run all the same. What a fragment sends by itself (`run_every`) while another page is awaited is
-   dropped: it is sent again as long as the fragment exists.
+   callback is run all the same; so does a value that was changed on the page that was left. What a fragment sends by
+   itself (`run_every`) while another page is awaited is dropped: it is sent again as long as the fragment exists.
 2. For the same reason a link that is clicked in the moment in which the server itself switches to another page
    (`st.switch_page`) is lost: it is asked for again, once.
 3. A button's trigger is stored at once, but sent a moment later (`setTriggerValue` in WidgetStateManager.ts). A
@@ -40,6 +40,8 @@ _LONGEST_READ = 64 * 1024
 """Messages that name a page are far shorter; pictures and tables need not be looked into."""
 _LOST_AFTER_S = 1.0
 """A run that was asked for begins at once when the run before it has ended; after this, it was lost."""
+_GIVEN_UP_AFTER_S = 30.0
+"""A page is awaited no longer if for this time nothing has run: its run was stopped before it began."""
 _TRIGGERS = ("trigger_value", "string_trigger_value", "json_trigger_value", "chat_input_value")
 
 
@@ -76,14 +78,20 @@ class Visit:
 
     def __init__(self) -> None:
         self.page = ""
+        self._shown = ""
+        """The page whose run began last. The browser names it as soon as it has read of it."""
+        self._left = ""
+        """The one before: the browser names it until then."""
         self._awaited = ""
         """The page that the browser asked for, until its run begins: runs that begin before were asked for earlier."""
         self._request = b""
         """The message that asked for it, as long as it may be sent once more."""
-        self._other = ""
-        """The page whose run began while another one is awaited."""
+        self._is_elsewhere = False
+        """Whether the run of another page began while one is awaited."""
         self._ended_at: float | None = None
-        """When that run ended."""
+        """When a link was clicked or the last run ended; None while one goes on."""
+        self._values: dict[str, bytes] = {}
+        """What the browser last sent of each widget."""
 
     def from_browser(self, content: bytes) -> bytes | None:
         """Return the browser's message, with the page it is on its way to; None if it is to be dropped."""
@@ -91,11 +99,14 @@ class Visit:
         if message is None or message.WhichOneof("type") != "rerun_script":
             return content
         request = message.rerun_script
+        changes_values = self._note_values(request)
         if self._is_lost() and (again := self._ask_again(request.is_auto_rerun)):
             return again
-        if not request.fragment_id and not _is_pressed(request):
+        if self._is_link(request, changes_values):
             self.page = self._awaited = request.page_script_hash or self.page
-            self._request, self._other, self._ended_at = content, "", None
+            self._request, self._is_elsewhere = content, False
+            if self._ended_at is not None:
+                self._ended_at = time.monotonic()
             return content
         is_late = bool(self.page) and request.page_script_hash != self.page
         if request.is_auto_rerun and (is_late or _remove_triggers(request)):
@@ -114,30 +125,59 @@ class Visit:
         say, when the links to its pages can already be clicked.
         """
         message = _parsed(ForwardMsg, content) if len(content) <= _LONGEST_READ else None
-        if message is None or message.metadata.run.fragment_ids:
+        if message is None:
             return
         kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._ended_at = None
+        elif kind == "script_finished":
+            self._ended_at = time.monotonic()
+        if message.metadata.run.fragment_ids:
+            return
         if kind == "page_not_found":
             self._awaited = ""
-        elif kind == "script_finished" and self._awaited and self._other:
-            self._ended_at = time.monotonic()
         elif kind in ("new_session", "navigation"):
             page = getattr(message, kind).page_script_hash or self.page
+            if kind == "new_session" and page != self._shown:
+                self._left, self._shown = self._shown, page
             if self._awaited in ("", page):
-                self.page, self._awaited, self._other = page, "", ""
+                self.page, self._awaited, self._is_elsewhere = page, "", False
             elif kind == "new_session":
-                self._other = page
-            self._ended_at = None
+                self._is_elsewhere = True
+
+    def _note_values(self, request: Any) -> bool:
+        """Note the values of all widgets; return whether one has changed since the message before."""
+        values = {
+            state.id: bytes(state.SerializeToString(deterministic=True))
+            for state in request.widget_states.widgets
+            if state.WhichOneof("value") not in _TRIGGERS
+        }
+        changed = any(self._values.get(key, value) != value for key, value in values.items())
+        self._values.update(values)
+        return changed
+
+    def _is_link(self, request: Any, changes_values: bool) -> bool:
+        """Return whether the message asks for a page; otherwise something was done on the page it names."""
+        if request.fragment_id or _is_pressed(request):
+            return False
+        page = request.page_script_hash
+        if page == self._shown and not self._awaited:
+            return False
+        return page not in (self._shown, self._left) or not changes_values
 
     def _is_lost(self) -> bool:
         """Return whether the run of the awaited page should have begun by now."""
-        return self._ended_at is not None and time.monotonic() - self._ended_at > _LOST_AFTER_S
+        if not self._awaited or self._ended_at is None:
+            return False
+        return time.monotonic() - self._ended_at > (_LOST_AFTER_S if self._is_elsewhere else _GIVEN_UP_AFTER_S)
 
     def _ask_again(self, instead_of_poll: bool) -> bytes:
         """Return the request for the awaited page once more; nothing if it was lost again, or the person did more."""
-        again, self._request, self._ended_at = self._request if instead_of_poll else b"", b"", None
-        if not again:
-            self.page, self._awaited, self._other = self._other, "", ""
+        again, self._request = self._request if instead_of_poll and self._is_elsewhere else b"", b""
+        if again:
+            self._ended_at = time.monotonic()
+        else:
+            self.page, self._awaited, self._is_elsewhere = self._shown, "", False
         return again
 
 
