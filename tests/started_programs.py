@@ -1,14 +1,14 @@
 """What is different in programs that tests start: servers, and the jobs that these start.
 
 Importing this module makes the changes. Background work keeps its priority, because beside other programs that use all
-cores a test would wait for it many times as long. Pages look for changes five times per second, so that tests do not
+cores a test would wait for it many times as long. Pages look for changes twice per second, so that tests hardly
 wait for them; whatever a page has open must survive more runs of its fragments than usual.
 """
 
 import os
 import sys
 
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 0.5
 
 
 def _keep_priority() -> None:

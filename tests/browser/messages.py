@@ -13,6 +13,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 _KEPT = 200
 _KEPT_POLLS = 40
 _KEPT_ERRORS = 20
+_CLICKED = "clicked: "
+_SAY_CLICKS = f"""addEventListener("click", event => {{
+  const text = event.target.innerText ?? event.target.tagName;
+  console.debug("{_CLICKED}" + text.slice(0, 40));
+}}, true);"""
 
 
 class MessageLog:
@@ -28,7 +33,14 @@ class MessageLog:
         """What scripts of the page failed with: Streamlit shows an empty page after an error in its own code."""
         page.on("websocket", self._listen)
         page.on("pageerror", lambda error: self._add_error(f"{error}\n{error.stack or ''}"))
-        page.on("console", lambda said: self._add_error(said.text) if said.type == "error" else None)
+        page.on("console", self._note_console)
+        page.add_init_script(_SAY_CLICKS)
+
+    def _note_console(self, said: Any) -> None:
+        if said.type == "error":
+            self._add_error(said.text)
+        elif said.text.startswith(_CLICKED):
+            self._add(said.text)
 
     def _listen(self, socket: Any) -> None:
         self._add("connected")
