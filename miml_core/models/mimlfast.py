@@ -150,7 +150,7 @@ class MIMLFast(Model):
         choosing = [Phase(MAX_TESTS, chooses=True)] * (len(TRIED_K) * len(thirds))
         fit_progress = FitProgress(progress, [*choosing, Phase(MAX_TESTS)])
         if earlier is not None:
-            start = earlier._weights_for(classes)
+            start = earlier._weights_for(classes, rng)
         else:
             K = self._choose_K(X, few, thirds, seed, fit_progress) if self.K == "auto" else int(self.K)
             start = Weights.random(X.shape[1], corrected.tags.shape[1], self.m, K, rng)
@@ -191,9 +191,8 @@ class MIMLFast(Model):
         )
         return earlier if same and whole and earlier.n_features_ == bags.X.shape[1] else None
 
-    def _weights_for(self, classes: list[str]) -> Weights:
+    def _weights_for(self, classes: list[str], rng: np.random.Generator) -> Weights:
         """Return the weights of other classes, by name; a new class starts at random."""
-        rng = np.random.default_rng(draw_seed(self.random_state))
         new = Weights.random(len(self.shared_), len(classes), self.m, self.K_, rng).concepts
         for number, name in enumerate(classes):
             if name in self.classes_:

@@ -71,3 +71,16 @@ def test_mixtures_of_another_shape_are_not_continued(params, n_values):
     model = MODELS["mimm"](**BASE["mimm"], **params)
     later = bags.replace(X=X)
     assert_finite(model.fit(later, warm_start=MODELS["mimm"](**BASE["mimm"], **params).fit(earlier)), later)
+
+
+@pytest.mark.parametrize("with_generator", [False, True])
+@pytest.mark.parametrize("name", ["ored-lr", "sim", "mimlfast", "mimm", "gp-probit"])
+def test_a_continued_fit_uses_its_own_seed_only(name, with_generator):
+    """Also for a new class, for which the earlier fit has no weights."""
+    kind, bags = MODELS[name], make_bags()
+    generator = np.random.default_rng(5) if with_generator else None
+    earlier = kind(**BASE[name], random_state=generator).fit(make_bags(n_classes=2))
+    before = generator and generator.bit_generator.state
+    fits = [kind(**BASE[name], random_state=3).fit(bags, warm_start=earlier) for _ in range(2)]
+    np.testing.assert_array_equal(fits[0].predict_proba(bags.X), fits[1].predict_proba(bags.X))
+    assert before == (generator and generator.bit_generator.state)
