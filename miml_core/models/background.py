@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from miml_core.bags import BACKGROUND, UNKNOWN, BagSet
-from miml_core.posterior import tag_probabilities, training_posterior
+from miml_core.posterior import SMALL_LEAK, tag_probabilities, training_posterior
 
 Array = NDArray[np.float64]
 
@@ -175,7 +175,7 @@ def explained_tags(log_prior: Array, bags: BagSet, *, leak: float) -> float:
     if not known.any():
         return 0.0
     frequency = (present.sum(axis=0) + 0.5) / (known.sum(axis=0) + 1.0)
-    guess = tag_probabilities(np.exp(log_prior), bags.offsets, bags.n_classes, max(leak, 1e-3))
+    guess = tag_probabilities(np.exp(log_prior), bags.offsets, bags.n_classes, max(leak, SMALL_LEAK))
     baseline = _log_likelihood(np.broadcast_to(frequency, present.shape)[known], present[known])
     return float(np.clip(1.0 - _log_likelihood(guess[known], present[known]) / baseline, 0.0, 1.0))
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from miml_core.bags import UNKNOWN, BagSet
+from miml_core.bags import BagSet
 from miml_core.errors import BagtagError
 from miml_core.models.background import LARGEST_ERROR, BackgroundEvidence
 from miml_core.models.temperatures import NOT_CALIBRATED, Calibration, calibrate
@@ -102,9 +102,7 @@ def _held_out(
     model: Model, bags: BagSet, seed: int, progress: WatchedProgress, once: bool, chosen: dict[str, Any]
 ) -> tuple[Array, BagSet] | None:
     """Return log p of segments under fits to other bags, and the bags of these segments."""
-    known = np.asarray((bags.tags != 0).any(axis=1))
-    known[bags.bag_of[bags.labels != UNKNOWN]] = True
-    order = np.random.default_rng(seed).permutation(np.flatnonzero(known))
+    order = np.random.default_rng(seed).permutation(bags.annotated_bags())
     if len(order) < _FEWEST_BAGS or progress.stopped:
         return None
     few = len(order) <= _MANY_BAGS and not once
