@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,6 +12,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 _MOST_ARRAYS = 1000
+_DAMAGED = (EOFError, RuntimeError, zlib.error)
+"""What `zipfile` raises besides its documented exceptions if bytes were changed: content that ends early or cannot be
+unpacked, a compression or a version that it does not know (`NotImplementedError`), or a flag for encryption."""
 
 
 def read_arrays(path: Path | BinaryIO, *, most_bytes: int) -> dict[str, NDArray[Any]]:
@@ -24,16 +28,19 @@ def read_arrays(path: Path | BinaryIO, *, most_bytes: int) -> dict[str, NDArray[
     OSError, ValueError, zipfile.BadZipFile
         The file cannot be read, is no `.npz` file, or has more than `most_bytes`.
     """
-    with zipfile.ZipFile(path) as packed:
-        members = packed.infolist()
-        if len(members) > _MOST_ARRAYS or sum(member.file_size for member in members) > most_bytes:
-            raise ValueError(f"{path} is too large")
-        for member in members:
-            _check_size(packed, member)
-    if not isinstance(path, Path):
-        path.seek(0)
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    try:
+        with zipfile.ZipFile(path) as packed:
+            members = packed.infolist()
+            if len(members) > _MOST_ARRAYS or sum(member.file_size for member in members) > most_bytes:
+                raise ValueError(f"{path} is too large")
+            for member in members:
+                _check_size(packed, member)
+        if not isinstance(path, Path):
+            path.seek(0)
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except _DAMAGED as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
 
 
 def _check_size(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:

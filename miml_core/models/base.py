@@ -51,8 +51,9 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 _FORMAT = "bagtag-model-2"
 _MOST_BYTES = 2**30
-_INVALID_FILE = (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile)
-"""Errors of reading a file that is no model, or only looks like one."""
+_INVALID_FILE = (OSError, ValueError, KeyError, TypeError, RecursionError, zipfile.BadZipFile)
+"""Errors of reading a file that is damaged, is no model, or only looks like one (RecursionError: nested JSON). A lack
+of memory is none of these: `read_arrays` limits what a file can ask for."""
 
 
 class Model(ParameterChecks, BaseEstimator, ABC):

@@ -146,6 +146,50 @@ def test_a_crafted_header_of_a_model_file_is_refused(tmp_path: Path, header: dic
         load_model(crafted(tmp_path / "model.npz", header))
 
 
+@pytest.mark.parametrize(
+    ("part", "offset", "value"),
+    [
+        (b"PK\x01\x02", 6, 99),
+        (b"PK\x01\x02", 8, 1),
+        (b"PK\x01\x02", 10, 99),
+        (b"mean_.npy", len("mean_.npy") + 20, 255),
+        (b"PK\x05\x06", 16, 1),
+    ],
+    ids=["a later version", "encrypted", "another compression", "changed content", "another beginning"],
+)
+def test_a_damaged_model_file_is_refused(tmp_path: Path, part: bytes, offset: int, value: int) -> None:
+    """One byte of a compressed file was changed, in a header of the zip format or in the content."""
+    path = crafted(tmp_path / "model.npz")
+    with np.load(path) as file:
+        np.savez_compressed(path, **{name: file[name] for name in file.files})
+    content = bytearray(path.read_bytes())
+    place = content.index(part) + offset
+    assert content[place] != value
+    content[place] = value
+    path.write_bytes(content)
+    with pytest.raises(BagtagError, match="not a complete Bagtag model file"):
+        load_model(path)
+
+
+def test_a_header_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    np.savez(path, __header__=np.frombuffer(b"[" * 10**5, np.uint8))
+    with pytest.raises(BagtagError, match="not a complete Bagtag model file"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("error", [MemoryError, AttributeError])
+def test_an_error_that_is_not_of_the_model_file_is_not_blamed_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ORedLR, "_restore", fail)
+    with pytest.raises(error):
+        load_model(crafted(tmp_path / "model.npz"))
+
+
 def test_a_model_file_with_objects_is_refused(tmp_path: Path) -> None:
     path = crafted(tmp_path / "model.npz", coefficients_=np.array([print], dtype=object))
     with pytest.raises(BagtagError, match="not a complete Bagtag model file"):
