@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import sys
 from contextlib import suppress
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from miml_core.instances import Instances
+
+_log = logging.getLogger("bagtag.archive")
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _LARGEST_IN_HEAP, _KEPT_BYTES = 32 * 2**20, 256 * 2**20
@@ -74,12 +77,11 @@ def do_stretch(stretch: Stretch, bundle_file: str) -> Tables:
         for start, end in windows:
             done.append((start, end, bundle.instances(path, start, end)))
     except Exception as error:
-        start = windows[len(done)][0] if windows else 0.0
-        rows["failures"].append(_failure(stretch, start, reason_of(recording.path, error), is_temporary(error)))
+        rows["failures"].append(_failure_of(error, stretch, windows[len(done)][0] if windows else 0.0))
     try:
         segments, rows["clips"] = _predicted(stretch, done, bundle)
     except Exception as error:
-        rows["failures"].append(_failure(stretch, 0.0, reason_of(recording.path, error), is_temporary(error)))
+        rows["failures"].append(_failure_of(error, stretch, 0.0))
     return {"segments": segments, **{name: table_of(name, found, bundle.id) for name, found in rows.items()}}
 
 
@@ -241,6 +243,13 @@ def _times(stretch: Stretch, seconds: NDArray[np.float64]) -> pa.Array:
     if stretch.recording.duration:
         microseconds += np.rint(seconds * 1e6).astype(np.int64)
     return pa.array(microseconds // 1000, pa.timestamp("ms"))
+
+
+def _failure_of(error: Exception, stretch: Stretch, start: float) -> dict[str, Any]:
+    """Return the row of an error, and log its traceback if it is unexpected."""
+    if not isinstance(error, BagtagError):
+        _log.error("%s could not be processed from %s s on", stretch.recording.path, start, exc_info=error)
+    return _failure(stretch, start, reason_of(stretch.recording.path, error), is_temporary(error))
 
 
 def _failure(stretch: Stretch, start: float, reason: str, again: bool) -> dict[str, Any]:

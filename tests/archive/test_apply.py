@@ -16,7 +16,7 @@ import pytest
 import soundfile
 
 from miml_core.archive import run
-from miml_core.archive.bundle import read_bundle
+from miml_core.archive.bundle import ModelBundle, read_bundle
 from miml_core.archive.reading import choose_model, open_table, summarise
 from miml_core.archive.results import results_of
 from miml_core.archive.run import ApplyOptions, ApplyProgress, apply_model
@@ -228,6 +228,23 @@ def test_failures_that_may_pass_are_tried_again(bundle_file, own, monkeypatch):
     monkeypatch.setattr(run, "do_task", original)
     apply(bundle_file, survey, archive)
     assert content(archive) == before
+
+
+def test_the_traceback_of_an_unexpected_error_is_logged(bundle_file, survey, tmp_path, monkeypatch, caplog):
+    instances = ModelBundle.instances
+
+    def fail_at_one(self, path, start, end):
+        if path.name == "20240502_010000.wav" and start > 0:
+            raise ZeroDivisionError("by zero")
+        return instances(self, path, start, end)
+
+    monkeypatch.setattr(ModelBundle, "instances", fail_at_one)
+    done = apply(bundle_file, survey / "hill", tmp_path / "archive")
+    reason = "20240502_010000.wav could not be processed (ZeroDivisionError: by zero)."
+    assert ("hill/20240502_010000.wav", reason) in done.failures
+    (logged,) = caplog.records
+    assert logged.exc_info[0] is ZeroDivisionError
+    assert logged.getMessage().endswith(f"20240502_010000.wav could not be processed from {CLIP_SECONDS} s on")
 
 
 def test_a_recording_that_ends_early_keeps_what_was_read(bundle_file, tmp_path):

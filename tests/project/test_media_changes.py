@@ -127,6 +127,25 @@ def test_jobs_leave_a_changed_file_alone_and_go_on(project: Project, recordings:
     np.testing.assert_array_equal(features_of(project, 1), old)
 
 
+def test_an_unexpected_error_fails_one_bag_and_its_traceback_is_logged(
+    project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    detect = segmenting.detect_in_file
+
+    def fail_at_first(path: Path, *rest: object) -> object:
+        if path.name == "clip_000.wav":
+            raise ZeroDivisionError("by zero")
+        return detect(path, *rest)
+
+    monkeypatch.setattr(segmenting, "detect_in_file", fail_at_first)
+    context = InProcess(project, {"bags": [1, 3], "scope": "all"})
+    assert segmenting.run(context)["bags"] == 1
+    reason = "clip_000.wav could not be segmented (ZeroDivisionError: by zero)."
+    assert [(each, bag) for _, each, bag in context.failures] == [(reason, 1)]
+    (logged,) = caplog.records
+    assert logged.exc_info[0] is ZeroDivisionError and "clip_000.wav" in logged.getMessage()
+
+
 def test_segments_of_a_file_replaced_meanwhile_are_not_stored(
     project: Project, recordings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

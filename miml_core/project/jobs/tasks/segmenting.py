@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from miml_core.project.instances.timelines import TimelineCaches
 
     Arguments = tuple[Path, float, float, str, InstanceSettings, TimelineCaches | None]
+
+_log = logging.getLogger("bagtag.segmenting")
 
 _STORED_AT_ONCE = 20
 _UNSTORED_SECONDS = 1.0
@@ -113,12 +116,17 @@ def _tasks(
 def _detect(
     path: Path, start: float, end: float, kind: str, used: InstanceSettings, caches: TimelineCaches | None
 ) -> Instances | str:
-    """Detect the segments of one bag, in any process; for a file that cannot be used return the reason."""
+    """Detect the segments of one bag, in any process; for a file that cannot be used return the reason.
+
+    An unexpected error does not end the job either; the job's log, which has the output of all its processes, has the
+    traceback.
+    """
     try:
         return detect_in_file(path, start, end, kind, used, caches)
     except BagtagError as error:
         return str(error)
     except Exception as error:
+        _log.exception("%s could not be segmented (%s to %s s)", path.name, start, end)
         return f"{path.name} could not be segmented ({type(error).__name__}: {error})."
 
 
