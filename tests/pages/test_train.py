@@ -12,6 +12,19 @@ from pages.widgets.training.model_parameters import parameters
 from pages.widgets.training.runs import outdated_text
 from tests.pages.conftest import press, texts
 
+CHOICES = {
+    ("gp-probit", "kernel"): ("exponential", "gaussian"),
+    ("gp-probit", "inference"): ("vi", "gibbs"),
+    ("mimm", "components"): ("gaussian-diag", "gaussian-full", "bernoulli", "multinomial", "markov"),
+    ("mimm", "supervision"): ("tags", "mm", "mmu"),
+    ("ored-lr", "kernel"): (None, "rbf", "rff"),
+    ("ored-lr", "solver"): ("lbfgs", "em", "stochastic"),
+    ("sim", "aggregate"): ("max", "softmax"),
+    ("sim", "optimiser"): ("heuristic", "cccp"),
+    ("sim", "loss"): ("rank", "hamming"),
+    ("sim", "kernel"): (None, "rff"),
+}
+
 
 def test_counts_and_warnings_are_shown_before_a_training(project, show):
     rare = project.edits.add_class("Rare bird")
@@ -70,7 +83,11 @@ def test_every_model_has_a_sentence_and_controls(name):
     assert model_descriptions.title(name)[0].isupper() and model_descriptions.description(name).endswith(".")
     for one in parameters(MODELS[name]):
         assert one.doc, f"{one.name} is documented"
-        assert one.default in one.choices or one.default is None or not one.choices, one.name
+        assert one.choices == CHOICES.get((name, one.name), ()), one.name
+        if one.choices:
+            assert one.default in one.choices, one.name
+        else:
+            assert type(one.default) in one.kinds, one.name
 
 
 class Example:

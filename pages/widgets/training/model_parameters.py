@@ -92,7 +92,7 @@ def _choices(kind: Any, default: Any, type_words: str) -> tuple[Any, ...]:
     """Return the values of a Literal, or those that the documentation of a text names in quotes."""
     if typing.get_origin(kind) is Literal:
         return typing.get_args(kind)
-    if str not in _parts(kind) or float in _parts(kind):
+    if str not in _parts(kind) or {int, float} & {*_parts(kind)}:  # "auto" or a number
         return ()
     named = re.findall(r"[\"']([^\"']+)[\"']", type_words)
     none = [None] if type(None) in _parts(kind) else []
