@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import statistics
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from tests.conftest import FLAGS, found_chromium
 SIZES = (40, 300)
 CANVAS_APP = Path(__file__).resolve().parent.parent / "tests" / "browser" / "canvas_app.py"
 REPEATS = 30
+_QUIET_S = 0.5
+"""Longer than the editor puts anything off (`FETCH_AFTER` in counters.js), other than polling for news."""
 _WATCH = """b => {
   const watch = { clicks: [], labels: [], stored: [] };
   const shown = (list, from) => requestAnimationFrame(() => setTimeout(() => list.push(performance.now() - from)));
@@ -55,21 +58,27 @@ def run() -> None:
 def _figures(editor: Editor, size: int) -> None:
     page = editor.page
     page.wait_for_function(f"{ROOT}.widget.queue.upcoming().every(([id]) => {ROOT}.widget.api.knownBag(id))")
-    page.wait_for_timeout(2500)
-    editor.ask(_WATCH)
     traffic = _Traffic(page)
+    traffic.wait_until_quiet()
+    before = traffic.total
+    editor.ask(_WATCH)
     ids = editor.ask("b => b.bag.segments.map(s => s.id)")[:REPEATS]
-    for segment in ids:
+    for number, segment in enumerate(ids, start=1):
         editor.click(segment)
-        page.wait_for_timeout(400)
-    clicked = traffic.total / len(ids)
+        _wait_for_shown(page, "clicks", number)
+        traffic.wait_until_quiet()
+    clicked = (traffic.total - before) / len(ids)
     for place in range(REPEATS):
         editor.press("ArrowRight", "123"[place % 3])
         editor.saved()
-        page.wait_for_timeout(60)
+        _wait_for_shown(page, "labels", place + 1)
     watch = page.evaluate(f"{ROOT}.widget.watch")
     print(f"{size} segments: click to highlight {_ms(watch['clicks'])}, key to label {_ms(watch['labels'])}, ", end="")
     print(f"edit to stored {_ms(watch['stored'])}, {clicked:.0f} bytes a click")
+
+
+def _wait_for_shown(page: Any, kind: str, number: int) -> None:
+    page.wait_for_function(f"{ROOT}.widget.watch.{kind}.length >= {number}")
 
 
 def _ms(times: list[float]) -> str:
@@ -82,11 +91,20 @@ class _Traffic:
 
     def __init__(self, page: Any) -> None:
         self.total = 0
+        self._page = page
         session = page.context.new_cdp_session(page)
         session.send("Network.enable")
         session.on("Network.webSocketFrameSent", self._frame)
         session.on("Network.webSocketFrameReceived", self._frame)
         page.on("requestfinished", self._request)
+
+    def wait_until_quiet(self) -> None:
+        """Wait until nothing was sent or received for a while."""
+        before, since = self.total, time.monotonic()
+        while time.monotonic() - since < _QUIET_S:
+            self._page.wait_for_timeout(50)  # events arrive meanwhile
+            if self.total != before:
+                before, since = self.total, time.monotonic()
 
     def _frame(self, event: dict[str, Any]) -> None:
         frame = event["response"]
