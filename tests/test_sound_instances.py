@@ -5,10 +5,11 @@ import pytest
 import soundfile
 
 from miml_core.errors import BagtagError
+from miml_core.features.acoustic import sound_features
 from miml_core.instances import InstanceSettings, describe_regions, sound_instances
 from miml_core.media import sound_blocks
-from miml_core.media.spectrogram import PRESETS, make_spectrogram, spectrogram_grid
-from miml_core.segments.regions import Region
+from miml_core.media.spectrogram import PRESETS, hop_samples, make_spectrogram, spectrogram_grid
+from miml_core.segments.regions import Region, resample
 
 RATE = 22_050
 CALLS = [(0.5, 0.8, 3000), (2.1, 2.3, 5000), (3.0, 3.4, 2000), (4.55, 4.7, 7000), (5.6, 5.8, 4000)]
@@ -75,14 +76,30 @@ def test_blocks_show_what_the_whole_shows(recording, monkeypatch):
 
 
 def test_drawn_regions_across_blocks_and_other_grids_are_described(recording, monkeypatch):
+    """By their part in the block that has their middle: its columns, counted from the first one of the block."""
     settings = InstanceSettings.for_rate(RATE)
     grid = sound_instances(recording, 0.0, 6.0, settings).grid
     monkeypatch.setattr(sound_blocks, "BLOCK_SECONDS", 1.0)
     wide = Region(10, 20, np.ones((50, grid.width - 40), dtype=bool))
     coarse = spectrogram_grid(6 * RATE, RATE, PRESETS["frogs"])
     other = Region(5, 100, np.ones((25, 40), dtype=bool))
-    assert np.isfinite(describe_regions(recording, 0.0, 6.0, grid, [wide], settings)).all()
-    assert np.isfinite(describe_regions(recording, 0.0, 6.0, coarse, [other], settings)).all()
+    hop = hop_samples(RATE, settings.spectrogram)
+    columns = round(RATE / hop)
+    samples = soundfile.read(recording, dtype="float32")[0]
+
+    def described(block: int, part: Region) -> np.ndarray:
+        of_block = samples[block * columns * hop : (block + 1) * columns * hop]
+        return sound_features(make_spectrogram(of_block, RATE, settings.spectrogram), [part], settings.feature_set)
+
+    part = Region(10, 0, np.ones((50, columns), dtype=bool))
+    middle = described(grid.width // 2 // columns, part)
+    np.testing.assert_allclose(describe_regions(recording, 0.0, 6.0, grid, [wide], settings), middle, rtol=1e-6)
+
+    carried = resample(other, coarse, grid)
+    assert carried.left < columns < carried.left + carried.mask.shape[1], "it crosses an edge"
+    part = Region(carried.top, carried.left, carried.mask[:, : columns - carried.left])
+    left = described(0, part)
+    np.testing.assert_allclose(describe_regions(recording, 0.0, 6.0, coarse, [other], settings), left, rtol=1e-6)
 
 
 def test_a_file_that_is_shorter_than_its_header_states_is_read_to_its_end(recording, monkeypatch):

@@ -147,6 +147,14 @@ def page(tab: Any) -> Any:
     return tab
 
 
+def wait_until(page: Any, condition: Callable[[], Any]) -> None:
+    """Wait for something that the page cannot be asked for, while its events and requests are handled."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        page.wait_for_timeout(20)
+
+
 def repeat_until(act: Callable[[], Any], shown: Any, seconds: float = 5.0) -> None:
     """Repeat what a mouse does until the result is there: a chart or a table that is being drawn takes no click."""
     from playwright.sync_api import TimeoutError

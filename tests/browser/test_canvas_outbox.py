@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from miml_core.project import Project
+from tests.browser.conftest import wait_until
 from tests.browser.editor import EDITOR, Editor
 from tests.browser.projects import sound_project
 
@@ -146,8 +147,7 @@ def test_a_response_older_than_the_last_edit_does_not_take_it_off_the_screen(pag
 
     page.route("**/bag/1", hold_once)
     stored.edits.set_label(second, stored.classes.list()[5].id)
-    while not held:
-        page.wait_for_timeout(100)
+    wait_until(page, lambda: held)
     editor.click(first)
     wanted = stored.classes.list()[1 if stored.segments.get(first).label != stored.classes.list()[1].id else 2]
     editor.press(str([one.id for one in stored.classes.list()].index(wanted.id) + 1))
@@ -262,8 +262,7 @@ def test_edits_wait_with_the_servers_sentence_while_it_cannot_write(page, server
     editor.press("1", "2")
     wait_for(editor, "!b.outboxPanel.node.hidden")
     assert "The disk is full: free some space." in editor.text(".outbox") and "2 edits" in editor.text(".outbox")
-    while len(refused) < 6:  # more often than an edit that fails is tried
-        page.wait_for_timeout(100)
+    wait_until(page, lambda: len(refused) >= 6)  # more often than an edit that fails is tried
     assert editor.state["unsent"] == 2 and editor.ask("b => b.outbox.aside.length") == 0
     page.unroute("**/edits")
     editor.wait("s.state === 'saved' && s.stored === 2")

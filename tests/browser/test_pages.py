@@ -17,6 +17,8 @@ from tests.browser.projects import sound_project
 from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
+# The message arrives when the page has begun to be busy: it is sent from the same task.
+BUSY = "setTimeout(() => { console.log('busy'); const end = Date.now() + 1200; while (Date.now() < end); })"
 LONG_TRAINING = {"model": "gp-probit", "params": {"inference": "gibbs", "n_samples": 2_000_000}}
 PAGES = ("Library", "Segment", "Tag", "Train", "Review", "Wall", "Export")
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ **tit**", "שלום עולם", "Grünfink :red[x]", "白鹡鸰")
@@ -234,8 +236,8 @@ def test_a_click_on_a_busy_page_is_done_once(page, home):
         for clicks in (1, 2, 3):
             settled(page)
             box = again.bounding_box()
-            page.evaluate("setTimeout(() => { const end = Date.now() + 1200; while (Date.now() < end); }, 20)")
-            time.sleep(0.06)  # the page is busy now
+            with page.expect_console_message(lambda message: message.text == "busy"):
+                page.evaluate(BUSY)
             page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             _until(lambda n=clicks: sum(job.kind == "segment" for job in project.jobs.list()) >= n)
             _until(lambda: not project.jobs.list(active=True))

@@ -14,7 +14,7 @@ from miml_core.media.recording_place import Place
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of
 from tests.birdnet import needs_birdnet
-from tests.browser.conftest import ROOT, Server
+from tests.browser.conftest import ROOT, Server, wait_until
 from tests.browser.editor import Editor
 from tests.generated_calls import write_calls
 
@@ -125,8 +125,7 @@ def test_nothing_moves_when_suggestions_arrive(page, server, project, width):
         {"class": None, "name": f"Bird {k}", "scientific_name": f"Avis {k}", "probability": 0.9 - k / 10, "source": "x"}
         for k in range(8)
     ]
-    while not held:
-        page.wait_for_timeout(20)
+    wait_until(page, lambda: held)
     held[0].fulfill(body=json.dumps({"items": items, "note": "Filtered by place."}), content_type="application/json")
     row(page, "Bird 7").wait_for()
     editor.frames()
