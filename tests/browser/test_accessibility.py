@@ -11,7 +11,6 @@ from pages.widgets.app.open_projects import key_of
 from pages.widgets.app.recent_projects import remember
 from pages.widgets.frame import PAGES
 from tests.browser.projects import sound_project
-from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
 RULES = {
@@ -53,10 +52,9 @@ STYLED = "() => getComputedStyle(document.documentElement).getPropertyValue('--p
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_serious_violations(chromium, server, project, scheme):
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    context.set_default_timeout(PATIENCE * 1000)
-    page = context.new_page()
+def test_no_page_has_serious_violations(page, server, project, scheme):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(color_scheme=scheme)
     page.goto(server.url)
     page.get_by_text("Birds at dawn").first.wait_for()
     found = {"welcome": violations(page, scheme)}
@@ -67,7 +65,6 @@ def test_no_page_has_serious_violations(chromium, server, project, scheme):
         if name in ("segment", "tag", "review", "wall"):
             page.locator(".bagtag .statusbar").first.wait_for()
         found[name] = violations(page, scheme)
-    context.close()
     assert {name: each for name, each in found.items() if each} == {}
 
 
@@ -96,10 +93,8 @@ def serious(page: Any, scheme: str) -> list[str]:
     ]
 
 
-def test_the_navigation_ends_where_the_menu_of_the_project_begins(chromium, server, project):
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE * 1000)
+def test_the_navigation_ends_where_the_menu_of_the_project_begins(page, server, project):
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{server.url}/?project={key_of(project)}")
     menu = page.locator(".st-key-project-menu button")
     name = menu.locator("p")
@@ -117,4 +112,3 @@ def test_the_navigation_ends_where_the_menu_of_the_project_begins(chromium, serv
     page.get_by_text("2 more").click()
     page.get_by_text("Export", exact=True).last.click()
     page.get_by_role("button", name="Export", exact=True).wait_for()
-    context.close()

@@ -6,7 +6,7 @@ from tests.browser.stalled_script import LINES
 from tests.browser.test_pages import settled
 
 pytestmark = pytest.mark.browser
-PAGES = ("Evening", "Morning") * 4
+PAGES = ("Evening", "Morning") * 2
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,6 @@ def test_a_click_in_a_fragment_while_its_page_is_drawn_is_done_and_the_page_comp
 
 
 def test_the_effect_of_a_click_in_a_fragment_is_shown_while_another_polls(page):
-    for clicks in range(1, 11):
+    for clicks in range(1, 7):
         page.get_by_role("button", name="Click").click()
         page.get_by_text(f"{clicks} clicks", exact=True).wait_for()

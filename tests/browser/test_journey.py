@@ -27,9 +27,9 @@ def home(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(start_server, home):
-    """The app, whose demo has 16 recordings: `tests/demo` makes the whole one."""
+    """The app, whose demo has 10 recordings: `tests/demo` makes the whole one."""
     (home / "sitecustomize.py").write_text(
-        "import tests.started_programs\nimport miml_core.demo.media as media\nmedia.COUNT['sound'] = 16\n"
+        "import tests.started_programs\nimport miml_core.demo.media as media\nmedia.COUNT['sound'] = 10\n"
     )
     env = {"BAGTAG_HOME": str(home / "home"), "BAGTAG_ROOTS": str(home), "PYTHONPATH": f"{home}:{ROOT}"}
     return start_server("app.py", **env)
@@ -95,7 +95,7 @@ def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
     page.wait_for_url(re.compile("review"), timeout=180_000)
     editor = canvas(page, "review")
     with Project.open(home / "home" / "demo-sound") as project:
-        assert project.progress().n_segmented == project.progress().n_bags == 16
+        assert project.progress().n_segmented == project.progress().n_bags == 10
         before = project.runs.current()
         given = correct(editor, project, 3)
         assert {segment: project.segments.get(segment).label for segment in given} == given
@@ -112,7 +112,7 @@ def test_the_demo_from_the_start_page_to_an_exported_file(page, server, home):
 
 def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, server, home):
     folder = home / "Bilder äöü 图片"
-    make_media(folder, "picture", seed=3, count=9)
+    make_media(folder, "picture", seed=3, count=6)
     page.goto(server.url)
     box = page.get_by_label("Folder", exact=True).first
     box.fill(str(folder))
@@ -122,7 +122,7 @@ def test_a_folder_of_pictures_from_the_start_page_to_an_exported_file(page, serv
     target = until(lambda: next((home / "home").glob("*äöü*"), None))
     page.wait_for_url(re.compile("project="))
     with Project.open(target) as project:
-        until(lambda: project.progress().n_bags == 9 and project.progress().n_segmented == 9 and idle(project))
+        until(lambda: project.progress().n_bags == 6 and project.progress().n_segmented == 6 and idle(project))
         go(page, "Segment")
         canvas(page, "segment")
         go(page, "Tag")

@@ -38,8 +38,9 @@ def test_a_fit_that_is_cancelled_at_any_call_leaves_nothing(name):
     bags, model = make_bags()[:15], MODELS[name](**QUICK[name])
     progress, calls = cancel_at(100_000)
     model.fit(bags, progress=progress)
-    assert len(calls) > 3
-    for call in range(len(calls)):
+    n = len(calls)
+    assert n > 3
+    for call in sorted({*range(min(n, 6)), *range(6, n, 5), n - 1}):
         with pytest.raises(Cancelled):
             model.fit(bags, progress=cancel_at(call)[0])
         assert model._fitted_names() == []
