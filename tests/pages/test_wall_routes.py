@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from miml_core.errors import BagtagError
 from miml_core.segments.cutouts import HEIGHT, WIDTH
 from pages.widgets import segment_selections as selections
 from pages.widgets.app import open_projects
-from pages.widgets.routes import canvas_routes
+from pages.widgets.routes import bags, canvas_routes, wall
 from pages.widgets.routes.auth import TOKEN
 from pages.widgets.segment_selections import find_selection, keep_selection
 from tests.browser.projects import picture_project, sound_project
@@ -81,6 +82,15 @@ def test_items_are_those_asked_for(get):
     items = get("wall/items", ids="5,2,99").json()["items"]
     assert [one["id"] for one in items] == [5, 2]
     assert items[0]["guesses"][0][1] >= items[0]["guesses"][-1][1] and items[0]["label"] is None
+
+
+def test_the_wall_and_the_editor_send_the_same_probability_and_never_round_it_up_to_a_threshold(project):
+    probabilities = {1: 0.8996, 2: 0.1004}
+    (item,) = project.review.wall_items([3])
+    segment = project.segments.get(3)
+    segment = replace(segment, prediction=replace(segment.prediction, probabilities=probabilities))
+    of_wall = wall._item(replace(item, guesses=list(probabilities.items())))["guesses"]
+    assert of_wall == bags._segment(segment, project.kind, {})["guesses"] == [[1, 0.899], [2, 0.1]]
 
 
 def test_cut_outs_show_the_segment_and_come_from_the_cache_again(get, project):

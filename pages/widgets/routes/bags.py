@@ -262,10 +262,15 @@ def _corners(left: float, right: float, low: float, high: float) -> list[tuple[f
 
 
 def _guesses(prediction: Prediction) -> list[list[float]]:
-    """Return the likeliest labels, the likeliest first; rounded down, so that none passes a threshold by rounding."""
+    """Return the likeliest labels with their probabilities, the likeliest first."""
     likeliest = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])[:MOST_GUESSES]
     kept = [pair for place, pair in enumerate(likeliest) if pair[1] >= _LEAST_GUESS or place == 0]
-    return [[label, math.floor(1000 * p + 1e-9) / 1000] for label, p in kept]
+    return [[label, rounded_down(probability)] for label, probability in kept]
+
+
+def rounded_down(probability: float) -> float:
+    """Return a probability with three decimals, rounded down: none passes the threshold of a label by rounding."""
+    return math.floor(1000 * probability + 1e-9) / 1000
 
 
 def class_fields(one: Class) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from miml_core.project.db.rows import LARGEST_ID
 from miml_core.project.queries.wall import WallOrder, WallQuery, WallShow
 from miml_core.project.review_records import WallClass, WallItem
 from pages.widgets.routes.auth import NotAllowed, choice_in
-from pages.widgets.routes.bags import class_fields
+from pages.widgets.routes.bags import class_fields, rounded_down
 from pages.widgets.routes.json_response import JSONResponse
 from pages.widgets.segment_selections import find_selection
 
@@ -132,5 +132,5 @@ def _item(one: WallItem) -> dict[str, Any]:
         "label": one.label,
         "accepted": one.accepted,
         "checked_by": one.checked_by,
-        "guesses": [[label, round(probability, 3)] for label, probability in one.guesses],
+        "guesses": [[label, rounded_down(probability)] for label, probability in one.guesses],
     }
