@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from miml_core.project import Project
+from miml_core.project.db import settings
 from pages.widgets import undo_offer
 from tests.pages.conftest import press, texts
 
@@ -88,6 +89,36 @@ def test_nothing_is_accepted_if_the_predictions_changed_meanwhile(project, show)
     button.click()
     app.run()
     assert n_labelled(project) == 1
+
+
+def choose_like_run(project: Project) -> int:
+    """Make a run current that predicts exactly what the current one does; return its id."""
+    with project.store.write() as connection:
+        columns = [row[1] for row in connection.exec_driver_sql("PRAGMA table_info(runs)") if row[1] != "id"]
+        names = ", ".join(columns)
+        connection.exec_driver_sql(f"INSERT INTO runs ({names}) SELECT {names} FROM runs ORDER BY id DESC LIMIT 1")
+        run_id = connection.exec_driver_sql("SELECT max(id) FROM runs").scalar()
+        for name in ("current_run", "summarised_run"):
+            settings.put(connection, name, run_id)
+    return run_id
+
+
+@pytest.mark.parametrize("page_runs", [False, True])
+def test_the_same_number_of_predictions_of_another_run_is_asked_about_again(project, show, page_runs):
+    n = n_above(project, 0.6)
+    app = press(show(project, "train", train__threshold=0.6), "Accept all of these …")
+    earlier = project.runs.current().id
+    assert choose_like_run(project) == project.runs.current().id != earlier and n_above(project, 0.6) == n
+    if page_runs:
+        app.run()
+        assert not [one for one in app.warning if "without looking" in one.value], "the question lapsed"
+    else:
+        press(app, f"Accept {n}")
+        assert "not of run" in app.toast[0].value
+    assert n_labelled(project) == 0
+    press(app, "Accept all of these …")
+    press(app, f"Accept {n}")
+    assert n_labelled(project) == n
 
 
 def test_one_class_is_accepted_alone(project, show):

@@ -137,6 +137,14 @@ def test_of_one_class_only(predicted: Project) -> None:
         predicted.edits.accept_above(1.2)
 
 
+def test_of_the_run_that_was_seen_only(predicted: Project) -> None:
+    current = predicted.runs.current()
+    with pytest.raises(BagtagError, match=f"those of run {current.id} now, not of run {current.id + 1}"):
+        predicted.edits.accept_above(0.7, run_id=current.id + 1)
+    assert not any(label for label, *_ in labels(predicted).values())
+    assert len(predicted.edits.accept_above(0.7, run_id=current.id).bags) == 2
+
+
 def test_what_a_threshold_accepted_counts_nowhere_as_checked(predicted: Project) -> None:
     predicted.edits.accept_above(0.7)
     assert predicted.progress().n_reviewed == 0

@@ -15,7 +15,7 @@ from miml_core.plurals import counted
 from miml_core.project.db import settings
 from miml_core.project.db.schema import BY_THRESHOLD, segments, verdicts
 from miml_core.project.edits.edit import Edit, Outcome
-from miml_core.project.edits.fields import LabelPairs, OptionalLabel, Probability
+from miml_core.project.edits.fields import LabelPairs, OptionalLabel, OptionalNumber, Probability
 from miml_core.project.edits.labels import set_label
 from miml_core.project.edits.row_changes import RowChanges
 from miml_core.project.queries import predictions
@@ -77,6 +77,8 @@ class AcceptAbove(Edit):
     changes_predictions: ClassVar[bool] = False
     threshold: Probability
     class_id: OptionalLabel = None
+    run_id: OptionalNumber = None
+    """The run whose predictions the person saw: those of another one are refused."""
 
     def apply(self, changes: RowChanges, annotator: str) -> Outcome:
         connection = changes.connection
@@ -84,6 +86,11 @@ class AcceptAbove(Edit):
         run_id = settings.get(connection, "current_run")
         if run_id is None:
             raise BagtagError("There are no predictions to accept; train a model first.")
+        if self.run_id not in (None, run_id):
+            raise BagtagError(
+                f"The predictions have changed: they are those of run {run_id} now, not of run {self.run_id}. "
+                "Nothing was accepted; look at the new numbers."
+            )
         if settings.get(connection, "summarised_run") != run_id:
             raise BagtagError("The predictions of the current run are still being stored; try again in a minute.")
         shared = {

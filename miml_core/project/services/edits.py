@@ -201,13 +201,19 @@ class Edits(Service):
         return self.apply(edit, annotator=annotator, seen=seen)
 
     def accept_above(
-        self, threshold: float, class_id: int | None = None, *, annotator: str | None = None
+        self,
+        threshold: float,
+        class_id: int | None = None,
+        *,
+        run_id: int | None = None,
+        annotator: str | None = None,
     ) -> EditResult:
         """Accept all predictions of at least this probability (of one class) that nobody has labelled, in one edit.
 
         They are marked as accepted by threshold and never count as checked; `review.count_above` counts them before.
+        With `run_id`, nothing is accepted if another run is the current one by now.
         """
-        return self.apply(AcceptAbove(threshold, class_id), annotator=annotator)
+        return self.apply(AcceptAbove(threshold, class_id, run_id), annotator=annotator)
 
     def draw(
         self,

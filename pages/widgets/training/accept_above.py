@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import streamlit as st
 
 from miml_core import BagtagError
@@ -36,10 +38,12 @@ def accept_above(project: Project, checked: CheckedPredictions, *, in_one_row: b
         key=_CLASS,
     )
     above.slider("with a probability of at least", 0.5, 1.0, _DEFAULT, 0.01, key=_THRESHOLD)
+    current = project.runs.current()  # read before the numbers: if another run is chosen meanwhile, nothing is accepted
+    run_id = None if current is None else current.id
     expected = _outlook(project, checked, class_id)
     st.markdown(f"**{_sentence(expected)}**")
     st.caption(_evidence(expected, len(checked)))
-    _button(project, expected, class_id)
+    _button(project, expected, class_id, run_id)
     _undo(project)
 
 
@@ -82,8 +86,8 @@ def _evidence(expected: ThresholdOutlook, n_checked: int) -> str:
     )
 
 
-def _button(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
-    subject = (expected.threshold, class_id, expected.n)
+def _button(project: Project, expected: ThresholdOutlook, class_id: int | None, run_id: int | None) -> None:
+    subject = (expected.threshold, class_id, expected.n, run_id)
     question = pending_question(_ASKED, project, subject)
     with st.container(key="accept-above", gap="small"):
         if question is None:
@@ -94,7 +98,7 @@ def _button(project: Project, expected: ThresholdOutlook, class_id: int | None) 
                 disabled=not expected.n,
                 help="They are marked as accepted by threshold, and never count as checked by eye.",
                 on_click=_ask,
-                args=(project, expected, class_id),
+                args=(project, expected, subject),
             )
             return
         st.warning(question, icon=":material/done_all:")
@@ -105,21 +109,21 @@ def _button(project: Project, expected: ThresholdOutlook, class_id: int | None) 
                 key=f"train.accept.{hash(subject)}",
                 type="primary",
                 on_click=attempt,
-                args=(_accept, project, expected, class_id),
+                args=(_accept, project, expected, class_id, run_id),
             )
             st.button("Cancel", key="train.accept.cancel", type="tertiary", on_click=dismiss_question, args=(_ASKED,))
 
 
-def _ask(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
+def _ask(project: Project, expected: ThresholdOutlook, subject: Hashable) -> None:
     st.session_state.pop(_DONE, None)
     question = (
         f"Accept {count(expected.n, 'prediction')} without looking at them? Expect {_errors(expected)}. "
         "They get their labels in exports, marked as accepted by threshold. You can undo this."
     )
-    ask(_ASKED, project, (expected.threshold, class_id, expected.n), question)
+    ask(_ASKED, project, subject, question)
 
 
-def _accept(project: Project, expected: ThresholdOutlook, class_id: int | None) -> None:
+def _accept(project: Project, expected: ThresholdOutlook, class_id: int | None, run_id: int | None) -> None:
     dismiss_question(_ASKED)
     above = project.review.count_above(expected.threshold)
     n = sum(above.values()) if class_id is None else above.get(class_id, 0)
@@ -128,7 +132,7 @@ def _accept(project: Project, expected: ThresholdOutlook, class_id: int | None) 
             f"The predictions have changed: there are {n} of at least {expected.threshold:.2f} now, not {expected.n}. "
             "Nothing was accepted; look at the new numbers."
         )
-    keep_for_undo(_DONE, project, project.edits.accept_above(expected.threshold, class_id))
+    keep_for_undo(_DONE, project, project.edits.accept_above(expected.threshold, class_id, run_id=run_id))
 
 
 def _undo(project: Project) -> None:
