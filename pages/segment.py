@@ -4,7 +4,7 @@ import streamlit as st
 
 from miml_core.project import Project
 from pages.widgets.app.session import the_project
-from pages.widgets.canvas import canvas
+from pages.widgets.canvas import canvas, reported_bag
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
 from pages.widgets.segmentation.apply_settings import apply_settings, learn_segmenter
@@ -12,6 +12,7 @@ from pages.widgets.segmentation.preview import preview, previewed_part_text
 from pages.widgets.segmentation.segment_settings import segment_settings
 from pages.widgets.text import count
 
+_CANVAS = "segment.canvas"
 _EXPLAINED = {
     "sound": "Everything that stands out from the background is detected. Change **Sensitivity**",
     "picture": "Every picture is divided into regions. Change **Segments per picture**",
@@ -34,12 +35,12 @@ def segment_editor(project: Project) -> None:
             report_bag=True,
             height=260,
             around=455,
-            key="segment.canvas",
+            key=_CANVAS,
         )
     if bag_id is None:  # the browser reports the bag a moment after the canvas is shown
         return
     with buttons:
-        apply_settings(project, bag_id, settings)
+        apply_settings(project, bag_id, settings, lambda: reported_bag(_CANVAS))
         learn_segmenter(project)
     with tried, show_errors():
         with st.spinner("Detecting segments with these settings …"):

@@ -14,6 +14,7 @@ export class StreamlitBridge {
   constructor(disposables, editor) {
     this.editor = editor;
     disposables.listen(editor.api, "unauthorized", () => this.#requestRerun());
+    disposables.listen(window, "click", () => this.#reportPending(), { capture: true });
     disposables.atEnd(() => clearTimeout(this.#timer));
   }
 
@@ -24,7 +25,14 @@ export class StreamlitBridge {
     this.#timer = setTimeout(() => this.#reportNow(), REPORT_AFTER);
   }
 
+  /** A click on the page concerns the bag that is on screen: the server has to know it before it gets the click. */
+  #reportPending() {
+    if (this.#timer !== null) this.#reportNow();
+  }
+
   #reportNow() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
     const { bag, component } = this.editor;
     if (bag === null || bag.id === this.#reported) return;
     this.#reported = bag.id;

@@ -27,8 +27,9 @@ from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.services.jobs import JobKind
 from tests.browser.conftest import repeat_until
+from tests.browser.editor import EDITOR, Editor
 from tests.browser.projects import sound_project
-from tests.browser.test_pages import LONG_TRAINING, choose, go, open_in
+from tests.browser.test_pages import LONG_TRAINING, choose, go, open_in, settled
 from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
@@ -290,6 +291,31 @@ def test_a_select_box_in_the_form_of_a_sample_stays_open_while_one_is_drawn(page
     draw_a_sample(page, project, home / "archive")
     assert page.evaluate("window.held.isConnected"), "the list was closed, or closed and opened again"
     page.keyboard.press("Escape")
+
+
+_STEP_AND_CLICK = """async ([name, bag]) => {
+  const shown = () => %s.bag.id;
+  %s.goBy(1);
+  while (shown() === bag) await new Promise((resolve) => setTimeout(resolve, 1));
+  document.querySelector(`.st-key-${name} button`).click();
+}""".replace("%s", EDITOR)
+
+
+def test_a_click_made_right_after_a_step_to_another_bag_does_not_act_on_the_one_before(page, project):
+    """The editor reports the bag on screen only when the person stays at it, but always before a click."""
+    go(page, "Segment")
+    bag = Editor(page).wait("s.image")["bag"]
+    n_jobs = len(project.jobs.list(limit=100))
+    page.get_by_role("button", name="To this bag").click()
+    named = page.get_by_text(f"Segments of {project.bags.get(bag).name} are detected again.", exact=True)
+    named.wait_for()
+    settled(page)
+    page.evaluate(_STEP_AND_CLICK, [f"apply-this-{bag}", bag])
+    page.get_by_text("Another bag is on screen now").wait_for()
+    named.wait_for(state="detached")
+    settled(page)
+    assert len(project.jobs.list(limit=100)) == n_jobs and Editor(page).state["bag"] != bag
+    Editor(page).ask("b => b.goBy(-1)")
 
 
 POPOVERS = [("Segment", "Spectrogram", "Window (ms)"), ("Segment", "To all unreviewed", "Detect segments")]

@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from miml_core.features.birdnet.files import BirdnetStatus
 from miml_core.project import ResegmentPreview
+from pages.widgets.canvas import reported_bag
 from pages.widgets.segmentation.apply_settings import consequences
+from pages.widgets.text import plain
 from tests.birdnet import needs_birdnet
 from tests.pages.conftest import press, texts
 
@@ -37,11 +41,68 @@ def test_applying_stores_the_knobs_and_starts_the_work(project, show):
     assert job.kind == "segment" and job.params == {"again": True, "scope": "unreviewed"}
 
 
-def test_this_bag_means_this_bag(project, show, canvases):
+@pytest.fixture
+def open_for_this_bag(project, show, monkeypatch):
+    """The Segment page with the question about the first bag open; `report(app, bag)` is the editor's report."""
+
+    def canvas(project, bag_id=None, *, key, **arguments):
+        return bag_id or reported_bag(key) or project.bags.ids()[0]
+
     app = show(project, "segment")
-    app.button(key="apply.this").click().run()
-    (job,) = project.jobs.list()
-    assert job.params == {"again": True, "bags": [canvases["segment.canvas"].bag_id]}
+    monkeypatch.setattr("pages.widgets.canvas.canvas", canvas)
+    first = project.bags.ids()[0]
+    app.session_state["segment.apply-this"] = True
+    app.session_state["confirmation.segment.this-bag"] = (str(project.folder), first, project.bags.get(first).name)
+    report(app, first)
+    assert not app.run().toast and app.session_state["segment.apply-this"]
+    return app
+
+
+def report(app, bag_id):
+    app.session_state["segment.canvas"] = {"shown": bag_id}
+
+
+def bags_of_jobs(project):
+    return [job.params["bags"] for job in project.jobs.list()]
+
+
+def test_this_bag_means_the_bag_that_is_named(project, open_for_this_bag):
+    first, *_ = project.bags.ids()
+    name = plain(project.bags.get(first).name)
+    assert f"Segments of **{name}** are detected again." in texts(open_for_this_bag)
+    open_for_this_bag.button(key=f"apply.this.{first}").click().run()
+    assert bags_of_jobs(project) == [[first]] and not open_for_this_bag.toast
+
+
+def test_a_click_for_one_bag_never_acts_on_the_next_one(project, open_for_this_bag):
+    app, (first, second, *_) = open_for_this_bag, project.bags.ids()
+    button = app.button(key=f"apply.this.{first}")
+    report(app, second)  # arrives together with the click
+    button.click().run()
+    assert project.jobs.list() == [] and "Another bag is on screen now" in app.toast[0].value
+    assert not app.session_state["segment.apply-this"], "it has to be opened again, for the other bag"
+    assert plain(project.bags.get(second).name) in texts(app)
+    app.button(key=f"apply.this.{second}").click().run()
+    assert bags_of_jobs(project) == [[second]]
+
+
+def test_a_question_about_a_bag_lapses_when_another_one_is_shown(project, open_for_this_bag):
+    app, (first, second, *_) = open_for_this_bag, project.bags.ids()
+    report(app, second)
+    app.run()
+    assert "Another bag is on screen now" in app.toast[0].value
+    assert not app.session_state["segment.apply-this"]
+    report(app, first)
+    assert not app.run().toast and not app.session_state["segment.apply-this"]
+
+
+def test_settings_that_changed_after_the_question_are_not_applied(project, show):
+    app = show(project, "segment")
+    before = replace(project.settings, learned_segmenter="segmenters/1.npz")
+    project.set_settings(before)
+    app.button(key="apply.all").click().run()
+    assert project.jobs.list() == [] and project.settings == before
+    assert "The settings have changed, so nothing was done" in texts(app)
 
 
 def test_what_would_be_changed_is_shown_before(project, show):

@@ -91,8 +91,14 @@ def canvas(
     _component()(
         key=key, data=data, on_shown_change=ignore_report, on_rerun_change=ignore_report, on_similar_change=similar
     )
-    reported = (st.session_state.get(key) or {}).get("shown") if report_bag else None
-    return reported if isinstance(reported, int) else bag_id
+    reported = reported_bag(key) if report_bag else None
+    return bag_id if reported is None else reported
+
+
+def reported_bag(key: str) -> int | None:
+    """Return the bag that the browser last reported to be on screen; in a callback, it may not have been drawn yet."""
+    reported = (st.session_state.get(key) or {}).get("shown")
+    return reported if isinstance(reported, int) else None
 
 
 def request_bag(project: Project, bag_id: int, segment_id: int | None = None) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from miml_core import BagtagError
 from miml_core.project import Project, ResegmentPreview
+from miml_core.project.errors import Gone
+from pages.widgets.confirmation import ask, dismiss_question, pending_question
 from pages.widgets.errors import action_button, attempt, show_errors
 from pages.widgets.segmentation.segment_settings import entered_settings, show_stored_settings
 from pages.widgets.text import count, plain
@@ -17,6 +22,9 @@ if TYPE_CHECKING:
 
 _TRIED_BAGS = 5
 _LOST = "segment.lost"
+_THIS = "this"
+_QUESTION = "segment.this-bag"
+_LAPSED = "Another bag is on screen now, so nothing was applied. Open **To this bag** again for that one."
 _MOST_SHOWN = 12
 _SCOPES = {"unreviewed": "To all unreviewed", "all": "To all"}
 _HELP = (
@@ -25,16 +33,31 @@ _HELP = (
 )
 
 
-def apply_settings(project: Project, bag_id: int, entered: InstanceSettings) -> None:
-    """Draw one row of buttons; each asks before it acts."""
+def apply_settings(
+    project: Project, bag_id: int, entered: InstanceSettings, on_screen: Callable[[], int | None]
+) -> None:
+    """Draw one row of buttons; each asks before it acts.
+
+    Parameters
+    ----------
+    project
+        The open project.
+    bag_id
+        The bag that "To this bag" is about.
+    entered
+        The settings to apply.
+    on_screen
+        Returns the bag on screen at the moment of a click, if the browser has reported one.
+    """
     changed = entered != project.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown("**Apply**", width="content")
-        with _popover("To this bag", "this", ":material/crop_free:"):
-            _ask(project, entered, bags=[bag_id], scope="all", key="this")
+        with suppress(Gone):  # somebody removed the bag: the preview shows that
+            _to_this_bag(project, bag_id, entered, on_screen)
         for scope, label in _SCOPES.items():
-            with _popover(label, scope, ":material/select_all:"):
-                _ask(project, entered, bags=None, scope=scope, key=scope)
+            with st.popover(label, icon=":material/select_all:", key=_open_key(scope), on_change="rerun"):
+                touched = project.segments.preview_resegment(scope=scope)
+                _ask(project, entered, touched, consequences(touched), scope=scope, key=scope)
         if changed:
             st.button(
                 "Reset",
@@ -48,37 +71,83 @@ def apply_settings(project: Project, bag_id: int, entered: InstanceSettings) -> 
             st.caption(f"{count(behind, 'bag')} not segmented with these settings yet.", width="content")
 
 
-def _ask(project: Project, entered: InstanceSettings, *, bags: list[int] | None, scope: str, key: str) -> None:
-    touched = project.segments.preview_resegment(bags, scope=scope)
-    for sentence in consequences(touched):
+def _to_this_bag(project: Project, bag_id: int, entered: InstanceSettings, on_screen: Callable[[], int | None]) -> None:
+    """Ask about the bag on screen; what was asked lapses when another bag is on screen."""
+    if st.session_state.get(_open_key(_THIS)) and pending_question(_QUESTION, project, bag_id) is None:
+        _lapse()
+    name = project.bags.get(bag_id).name
+    with st.popover(
+        "To this bag",
+        icon=":material/crop_free:",
+        key=_open_key(_THIS),
+        on_change=_note_opened,
+        args=(project, bag_id, name),
+    ):
+        touched = project.segments.preview_resegment([bag_id])
+        sentences = consequences(touched, f"**{plain(name)}**")
+        # The key names the bag: a click is always meant for the one that is named beside the button.
+        key = f"{_THIS}.{bag_id}"
+        _ask(project, entered, touched, sentences, scope="all", key=key, bag_id=bag_id, on_screen=on_screen)
+
+
+def _note_opened(project: Project, bag_id: int, name: str) -> None:
+    if st.session_state[_open_key(_THIS)]:
+        ask(_QUESTION, project, bag_id, name)
+    else:
+        dismiss_question(_QUESTION)
+
+
+def _lapse() -> None:
+    dismiss_question(_QUESTION)
+    st.session_state[_open_key(_THIS)] = False
+    st.toast(_LAPSED, icon=":material/error:", duration="long")
+
+
+def _ask(
+    project: Project,
+    entered: InstanceSettings,
+    touched: ResegmentPreview,
+    sentences: list[str],
+    *,
+    scope: str,
+    key: str,
+    bag_id: int | None = None,
+    on_screen: Callable[[], int | None] = lambda: None,
+) -> None:
+    for sentence in sentences:
         st.markdown(f"- {sentence}")
     if touched.n_at_risk:
-        _show_lost_labels(project, entered, bags, scope, key)
+        _show_lost_labels(project, entered, None if bag_id is None else [bag_id], scope, key)
     action_button(
         "Detect segments",
         _apply,
         project,
-        bags,
+        entered,
         scope,
-        key,
+        bag_id,
+        on_screen,
         key=f"apply.{key}",
         type="primary",
         disabled=not touched.n_bags,
     )
 
 
-def _popover(label: str, name: str, icon: str) -> Any:
-    return st.popover(label, icon=icon, key=_open_key(name), on_change="rerun")
-
-
 def _open_key(name: str) -> str:
     return f"segment.apply-{name}"
 
 
-def _apply(project: Project, bags: list[int] | None, scope: str, name: str) -> None:
-    project.set_settings(entered_settings(project))
-    project.jobs.start("segment", {"again": True, "scope": scope} if bags is None else {"again": True, "bags": bags})
-    st.session_state[_open_key(name)] = False
+def _apply(
+    project: Project, entered: InstanceSettings, scope: str, bag_id: int | None, on_screen: Callable[[], int | None]
+) -> None:
+    if bag_id is not None and on_screen() not in (None, bag_id):
+        _lapse()
+        return
+    if entered_settings(project) != entered:
+        raise BagtagError("The settings have changed, so nothing was done. Look at the preview and click again.")
+    project.set_settings(entered)
+    params = {"scope": scope} if bag_id is None else {"bags": [bag_id]}
+    project.jobs.start("segment", {"again": True, **params})
+    st.session_state[_open_key(scope if bag_id is None else _THIS)] = False
 
 
 def _show_lost_labels(
@@ -109,11 +178,11 @@ def _find_lost(
     st.session_state[_LOST] = (asked_for, lost)
 
 
-def consequences(touched: ResegmentPreview) -> list[str]:
-    """Return what detecting segments again does to people's work, in sentences."""
+def consequences(touched: ResegmentPreview, bag: str | None = None) -> list[str]:
+    """Return what detecting segments again (of the one `bag`, in Markdown) does to people's work, in sentences."""
     if not touched.n_bags:
         return ["There is no bag this would apply to."]
-    sentences = [f"Segments of {count(touched.n_bags, 'bag')} are detected again."]
+    sentences = [f"Segments of {bag or count(touched.n_bags, 'bag')} are detected again."]
     if touched.n_kept_as_drawn:
         sentences.append(f"{count(touched.n_kept_as_drawn, 'drawn or edited segment')} stay as they are.")
     if touched.n_at_risk:
