@@ -386,6 +386,14 @@ def test_requests_that_take_long_hold_up_neither_each_other_beyond_a_few_nor_an_
     assert working["most"] <= 4
 
 
+def test_polls_of_an_editor_have_the_server_look_for_edits_of_other_programs(client, root, project, monkeypatch):
+    noted = []
+    monkeypatch.setattr(repredict, "note_revision", lambda store, revision: noted.append((store, revision)))
+    assert project.store.edits_noted_until is not None, "those made since the project was opened are found"
+    assert client.get(f"{root}/news?since=0", headers=KEY).status_code == 200
+    assert noted == [(project.store, project.revision)]
+
+
 def test_edits_of_a_project_that_was_moved_stay_in_the_outbox(client, root, project):
     """503 means: nothing of it was stored, try again; and so it is stored once the files are back."""
     aside = project.folder.with_name("aside")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from miml_core.project.jobs import launch, repredict, worker
 from miml_core.project.jobs.tasks import training
 from miml_core.project.learning import predicting
 from tests.conftest import PATIENCE
-from tests.project.conftest import add_bags
+from tests.project.conftest import add_bags, row_of_boxes
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -209,6 +209,60 @@ def test_the_first_edit_in_a_server_notes_what_an_earlier_one_left(trained, monk
     assert trained.revision == revision and stale(trained) == [1], "opening and reading predict nothing"
     opened.edits.set_note(4, "x")
     wait_until(lambda: stale(opened) == [])
+
+
+@pytest.fixture
+def served(trained, monkeypatch) -> Iterator[Project]:
+    """Return the project as a server has it open, which finds at once what other programs left to predict."""
+    monkeypatch.setattr(repredict, "PAUSE_S", 0.0)
+    monkeypatch.setattr(repredict, "_EDITED_PAUSE_S", 0.0)
+    with Project.open(trained.folder) as server:
+        server.store.predicts_in_background = True
+        repredict.note_revision(server.store, server.revision)
+        yield server
+
+
+def test_a_server_predicts_what_a_program_edited_that_never_closes_the_project(trained, served):
+    trained.edits.set_label(1, 2)
+    trained.edits.set_note(1, "x")
+    assert stale(trained) == [1]
+    repredict.note_revision(served.store, served.revision)
+    wait_until(lambda: stale(served) == [])
+    assert trained.segments.list(1)[0].prediction.probabilities[2] == 1
+
+
+def test_a_server_looks_for_edits_of_others_only_if_the_project_changed(trained, served, monkeypatch):
+    waiting, name = repredict._waiting, (str(served.folder), repredict._EDITED)
+    monkeypatch.setattr(repredict, "_EDITED_PAUSE_S", 3600.0)
+    repredict.note_revision(served.store, served.revision)
+    assert name not in waiting
+    trained.edits.set_label(1, 2)
+    repredict.note_revision(trained.store, trained.revision)
+    assert name not in waiting, "only a server does so"
+    repredict.note_revision(served.store, served.revision)
+    due = waiting[name]
+    repredict.note_revision(served.store, served.revision)
+    assert waiting.pop(name) == due, "polls do not put it off"
+
+
+def test_a_server_leaves_bags_that_no_edit_changed_to_the_job_that_changes_them(trained, served):
+    trained.segments.store(2, row_of_boxes(3, seed=9))
+    trained.edits.set_label(1, 2)
+    assert stale(trained) == [1, 2]
+    assert predicting.stale_bags(served.store, edited_after=served.store.edits_noted_until) == [1]
+    repredict.note_revision(served.store, served.revision)
+    wait_until(lambda: stale(served) == [2])
+
+
+def test_many_bags_that_another_program_edited_are_one_job(trained, served, monkeypatch):
+    monkeypatch.setattr(repredict, "_MOST_BAGS", 0)
+    n_jobs = len(trained.jobs.list())
+    monkeypatch.setattr("miml_core.project.jobs.queue._launch", lambda store, job_id: None)
+    for label in (1, 2):
+        trained.edits.set_label(1, label)
+        repredict._note_edited(served.store)
+    assert [job.kind for job in trained.jobs.list()][: len(trained.jobs.list()) - n_jobs] == ["predict"]
+    assert served.store.edits_noted_until < served.revision, "it looks again"
 
 
 def test_restored_bags_are_predicted_by_the_present_run(trained):

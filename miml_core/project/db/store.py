@@ -76,6 +76,8 @@ class Store:
         self.bags_to_predict: set[int] = set()
         self.stale_bags_noted = False
         """Whether the bags that an earlier server had not predicted when it was stopped have been noted."""
+        self.edits_noted_until: int | None = None
+        """The revision up to which a server has noted the bags that edits of any program left to predict."""
         self.pause_seconds = 0.0
         """How long to wait after each transaction; a worker does, so that other writers get their turn."""
 

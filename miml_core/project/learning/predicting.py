@@ -64,13 +64,18 @@ def write(
     return int(index.offsets[-1])
 
 
-def stale_bags(store: Store) -> list[int]:
-    """Return the bags that the current run has not predicted since they last changed; none if it cannot predict."""
+def stale_bags(store: Store, *, edited_after: int | None = None) -> list[int]:
+    """Return the bags that the current run has not predicted since they last changed; none if it cannot predict.
+
+    With `edited_after`, a revision, only those that an edit has changed since.
+    """
     with store.read() as connection:
         run = current_run(connection)
         if run is None or run.feature_key != settings.feature_key(connection):
             return []
-        return bags_to_predict(connection, run.id) if training_runs.has_model(store, run.id) else []
+        if not training_runs.has_model(store, run.id):
+            return []
+        return bags_to_predict(connection, run.id, edited_after=edited_after)
 
 
 def predict_bag(store: Store, bag_id: int) -> int | None:

@@ -26,6 +26,15 @@ _BLOCKS_OF_SEGMENTS = text(
       SELECT DISTINCT bag_id FROM segments WHERE id IN (SELECT value FROM json_each(:segments)))
     """
 )
+_TO_PREDICT = """
+    SELECT bags.id FROM bags JOIN features ON features.bag_id = bags.id
+    JOIN runs ON runs.id = :run AND runs.feature_key = features.feature_key
+    LEFT JOIN bag_predictions ON bag_predictions.bag_id = bags.id AND run_id = runs.id
+    WHERE bags.n_segments > 0 AND (bag_predictions.revision IS NULL OR bag_predictions.revision < bags.revision)
+"""
+_EDITED = """
+    AND bags.revision > :after AND EXISTS (SELECT 1 FROM history WHERE history.revision = bags.revision)
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,18 +163,10 @@ def tag_probabilities(connection: Connection, bag_id: int) -> tuple[int, dict[in
     return run.id, dict(rank_tags(stored, ids, {BACKGROUND}))
 
 
-def bags_to_predict(connection: Connection, run_id: int) -> list[int]:
-    """Return the bags with features of the run's kind that it has not predicted since they last changed."""
-    found = connection.execute(
-        text(
-            """
-            SELECT bags.id FROM bags JOIN features ON features.bag_id = bags.id
-            JOIN runs ON runs.id = :run AND runs.feature_key = features.feature_key
-            LEFT JOIN bag_predictions ON bag_predictions.bag_id = bags.id AND run_id = runs.id
-            WHERE bags.n_segments > 0 AND (bag_predictions.revision IS NULL OR bag_predictions.revision < bags.revision)
-            ORDER BY bags.id
-            """
-        ),
-        {"run": run_id},
-    )
-    return list(found.scalars())
+def bags_to_predict(connection: Connection, run_id: int, *, edited_after: int | None = None) -> list[int]:
+    """Return the bags with features of the run's kind that it has not predicted since they last changed.
+
+    With `edited_after`, a revision, only those that an edit has changed since, and nothing else after the edit.
+    """
+    query = _TO_PREDICT if edited_after is None else _TO_PREDICT + _EDITED
+    return sorted(connection.execute(text(query), {"run": run_id, "after": edited_after}).scalars())

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 from miml_core.project import Project
+from miml_core.project.jobs import repredict
 
 _projects: dict[str, Project] = {}
 _opening: dict[str, threading.Lock] = {}
@@ -38,8 +39,10 @@ def open_once(folder: Path, *, again: bool = False) -> Project:
             known.close()
             known = None
         if known is None:
-            known = _projects[key] = Project.open(folder)
+            known = Project.open(folder)
             known.store.predicts_in_background = True
+            repredict.note_revision(known.store, known.revision)
+            _projects[key] = known
         return known
 
 

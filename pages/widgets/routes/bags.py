@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from miml_core.project import Bag, Class, Prediction, Project, Segment, SegmentSummary
 from miml_core.project.db.rows import LARGEST_ID
+from miml_core.project.jobs import repredict
 from miml_core.project.review_records import Conflict
 from pages.widgets.routes.auth import NotAllowed, number_in
 from pages.widgets.routes.images import image_version, placement
@@ -40,7 +41,9 @@ _DECIMALS = {"sound": (4, 1), "picture": (1, 1)}
 
 def send_news(request: Request, project: Project) -> Response:
     """Send which bags and topics changed after a revision."""
-    return JSONResponse(asdict(project.news(int(number_in(request, "since", 0, LARGEST_ID, 0)))))
+    news = project.news(int(number_in(request, "since", 0, LARGEST_ID, 0)))
+    repredict.note_revision(project.store, news.revision)
+    return JSONResponse(asdict(news))
 
 
 def send_bag(request: Request, project: Project) -> Response:
