@@ -8,7 +8,7 @@ pytest.importorskip("distributed", reason="needs Dask (pip install -r requiremen
 
 from miml_core.archive.bundle import read_bundle
 from miml_core.archive.reading import summarise
-from miml_core.archive.sample_project import add_run, open_project, read_estimates
+from miml_core.archive.sample_project import add_run, open_or_create_project, read_estimates
 from miml_core.instances import InstanceSettings
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of
@@ -27,7 +27,7 @@ def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("survey")
     make_survey(home / "recordings", per_site=2)
     bundle = read_bundle(make_bundle(tmp_path_factory.mktemp("bundle"), InstanceSettings.for_rate(RATE)))
-    with open_project(home / "marsh", bundle, "Ann") as project, pytest.MonkeyPatch.context() as patch:
+    with open_or_create_project(home / "marsh", bundle, "Ann") as project, pytest.MonkeyPatch.context() as patch:
         add_run(project, bundle, "Ann")
         patch.setenv("BAGTAG_HOME", str(home))
         remember(project.folder)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,11 +28,26 @@ class FakeRunner:
         return not self.ended
 
 
+class FakeLoop:
+    """An event loop: what is scheduled is called in its order. (Playwright runs one of asyncio's in this thread.)"""
+
+    def __init__(self) -> None:
+        self._scheduled: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+
+    def call_soon(self, function: Callable[..., None], *args: Any) -> None:
+        self._scheduled.append((function, args))
+
+    def run(self) -> None:
+        while self._scheduled:
+            function, args = self._scheduled.popleft()
+            function(*args)
+
+
 class FakeSession:
     """What `_start_when_delivered` uses of an `AppSession`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._event_loop = loop
+    def __init__(self) -> None:
+        self._event_loop = FakeLoop()
         self._state = AppSessionState.APP_IS_RUNNING
         self._scriptrunner: FakeRunner | None = None
         self.happened: list[str] = []
@@ -43,25 +58,17 @@ class FakeSession:
 
 
 @pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSession]:
+def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
     def start(session: FakeSession, request: RerunData) -> None:
         session._scriptrunner = FakeRunner(request)
         session.happened.append(f"{request.query_string} started")
 
     monkeypatch.setattr(complete_runs, "_start_runner", start)
-    loop = asyncio.new_event_loop()
-    yield FakeSession(loop)
-    loop.close()
+    return FakeSession()
 
 
 def ask(session: Any, request: RerunData) -> None:
     complete_runs._start_when_delivered(session, request)
-
-
-def let_loop_run(session: FakeSession) -> None:
-    """Run what is scheduled on the event loop, and what that schedules."""
-    session._event_loop.run_until_complete(asyncio.sleep(0.0))
-    session._event_loop.run_until_complete(asyncio.sleep(0.0))
 
 
 def end_first_run(session: FakeSession) -> FakeRunner:
@@ -77,7 +84,7 @@ def end_first_run(session: FakeSession) -> FakeRunner:
 def test_the_first_run_of_a_session_starts_at_once(session):
     ask(session, FIRST)
     assert session.happened == ["first started"]
-    let_loop_run(session)
+    session._event_loop.run()
     assert session.happened == ["first started"]
 
 
@@ -85,7 +92,7 @@ def test_a_run_starts_after_what_the_ended_one_has_drawn(session):
     ended = end_first_run(session)
     ask(session, SECOND)
     assert session.happened == ["first started"] and session._scriptrunner is ended
-    let_loop_run(session)
+    session._event_loop.run()
     assert session.happened == ["first started", "first delivered", "second started"]
 
 
@@ -93,7 +100,7 @@ def test_a_run_starts_if_the_ended_runner_was_removed_meanwhile(session):
     end_first_run(session)
     ask(session, SECOND)
     session._scriptrunner = None
-    let_loop_run(session)
+    session._event_loop.run()
     assert session.happened == ["first started", "first delivered", "second started"]
 
 
@@ -101,7 +108,7 @@ def test_a_later_request_joins_the_run_that_an_earlier_one_started(session):
     end_first_run(session)
     ask(session, SECOND)
     ask(session, THIRD)
-    let_loop_run(session)
+    session._event_loop.run()
     assert session.happened == ["first started", "first delivered", "second started"]
     assert session._scriptrunner.requests == [SECOND, THIRD]
 
@@ -117,7 +124,7 @@ def test_a_later_request_starts_a_run_if_that_of_the_earlier_one_has_ended(sessi
     ask(session, SECOND)
     session._event_loop.call_soon(end_second)
     ask(session, THIRD)
-    let_loop_run(session)
+    session._event_loop.run()
     started = ["first started", "first delivered", "second started", "second delivered", "third started"]
     assert session.happened == started and session._scriptrunner.requests == [THIRD]
 
@@ -126,5 +133,5 @@ def test_nothing_starts_in_a_session_that_is_shut_down(session):
     ended = end_first_run(session)
     ask(session, SECOND)
     session._state = AppSessionState.SHUTDOWN_REQUESTED
-    let_loop_run(session)
+    session._event_loop.run()
     assert session.happened == ["first started", "first delivered"] and session._scriptrunner is ended

@@ -19,7 +19,7 @@ from miml_core.archive.bundle import read_bundle
 from miml_core.archive.cluster import NOT_INSTALLED
 from miml_core.archive.estimate_tables import counts_csv, precision_csv
 from miml_core.archive.run import ApplyOptions, apply_model
-from miml_core.archive.sample_project import add_run, draw_into_project, open_project, read_estimates
+from miml_core.archive.sample_project import add_run, draw_into_project, open_or_create_project, read_estimates
 from miml_core.bags import BACKGROUND
 from miml_core.project import Project
 from miml_core.project.db.schema import jobs
@@ -45,7 +45,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(home: Path, bundle: Path, no_workers: None) -> Iterator[Project]:
     """A project with a trained run, beside the recordings of a survey."""
     make_survey(home / "survey", per_site=2)
-    with open_project(home / "marsh", read_bundle(bundle), "Ann") as project:
+    with open_or_create_project(home / "marsh", read_bundle(bundle), "Ann") as project:
         add_run(project, read_bundle(bundle), "Ann")
         yield project
 
