@@ -74,7 +74,7 @@ def _figures(editor: Editor, size: int) -> None:
         _wait_for_shown(page, "labels", place + 1)
     watch = page.evaluate(f"{ROOT}.widget.watch")
     print(f"{size} segments: click to highlight {_ms(watch['clicks'])}, key to label {_ms(watch['labels'])}, ", end="")
-    print(f"edit to stored {_ms(watch['stored'])}, {clicked:.0f} bytes a click")
+    print(f"edit to stored {_ms(watch['stored'])}, {clicked:.0f} bytes per click")
 
 
 def _wait_for_shown(page: Any, kind: str, number: int) -> None:
