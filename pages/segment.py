@@ -24,7 +24,7 @@ _EXPLAINED = {
 def segment_editor(project: Project) -> None:
     """Show the settings, the stored segments and those the settings would detect; a change runs only this."""
     settings = segment_settings(project)
-    buttons = st.container(horizontal=True, vertical_alignment="center")
+    buttons = st.container(horizontal=True, vertical_alignment="center", key="segment-apply")
     stored, tried = st.columns(2, gap="small")
     with stored:
         st.markdown("**Stored** · draw, merge, split and delete here")
@@ -37,7 +37,8 @@ def segment_editor(project: Project) -> None:
             around=455,
             key=_CANVAS,
         )
-    if bag_id is None:  # the browser reports the bag a moment after the canvas is shown
+    if bag_id is None:  # the browser reports the bag a moment after the canvas is shown; nothing moves when it does
+        buttons.markdown("**Apply**", width="content")
         return
     with buttons:
         apply_settings(project, bag_id, settings, lambda: reported_bag(_CANVAS))
