@@ -156,7 +156,10 @@ def wait_until(page: Any, condition: Callable[[], Any]) -> None:
 
 
 def repeat_until(act: Callable[[], Any], shown: Any, seconds: float = 5.0) -> None:
-    """Repeat what a mouse does until the result is there: a chart or a table that is being drawn takes no click."""
+    """Repeat what a mouse does until the result is there: a chart or a table that is being drawn takes no click.
+
+    A second click on a row of a table takes its selection back: these need more `seconds` on a busy computer.
+    """
     from playwright.sync_api import TimeoutError
 
     end = time.monotonic() + PATIENCE

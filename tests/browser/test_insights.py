@@ -83,7 +83,7 @@ def test_a_cell_is_heard_plots_are_saved_and_the_report_needs_no_network(page, s
     heading.wait_for()
     assert f"{n} detection" in heading.text_content()
     listed = page.locator("[data-testid=data-grid-canvas]").first
-    repeat_until(lambda: listed.click(position={"x": 15, "y": 54}, force=True), page.locator("audio"))
+    repeat_until(lambda: listed.click(position={"x": 15, "y": 54}, force=True), page.locator("audio"), 30.0)
     assert page.evaluate("() => fetch(document.querySelector('audio').src).then(answer => answer.status)") == 200
 
     with saved(page, page.get_by_role("button", name="CSV").first).open(encoding="utf-8-sig") as file:

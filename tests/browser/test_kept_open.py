@@ -215,7 +215,7 @@ def test_a_note_that_is_being_typed_stays_in_its_popover(page, project):
     go(page, "Library")
     table = page.get_by_test_id("data-grid-canvas").first
     note_button = page.get_by_role("button", name="Note")
-    repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), note_button)
+    repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), note_button, 30.0)
     note_button.click()
     note = page.get_by_role("textbox", name="Note")
     note.press_sequentially("half a sen")
@@ -235,7 +235,7 @@ def test_a_note_that_is_being_typed_stays_when_no_bag_matches_the_filter_any_mor
     page.get_by_text("1 bag", exact=True).wait_for()
     table = page.get_by_test_id("data-grid-canvas").first
     note_button = page.get_by_role("button", name="Note")
-    repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), note_button)
+    repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), note_button, 30.0)
     note_button.click()
     note = page.get_by_role("textbox", name="Note")
     note.fill("")

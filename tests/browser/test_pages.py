@@ -232,7 +232,7 @@ def test_a_click_on_a_busy_page_is_done_once(page, home):
         go(page, "Library")
         table = page.get_by_test_id("data-grid-canvas").first
         again = page.get_by_role("button", name="Detect segments again")
-        repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), again)
+        repeat_until(lambda: table.click(position={"x": 260, "y": 60}, force=True), again, 30.0)
         for clicks in (1, 2, 3):
             settled(page)
             box = again.bounding_box()

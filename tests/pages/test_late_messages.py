@@ -241,3 +241,31 @@ def test_a_page_is_awaited_as_long_as_the_run_before_it_goes_on(clock):
     visit.from_browser(rerun("review"))
     clock[0] += 300
     assert visit.from_browser(polled("train")) is None
+
+
+def delta() -> bytes:
+    message = ForwardMsg()
+    message.delta.new_element.text.body = "drawn"
+    return message.SerializeToString()
+
+
+def test_what_a_fragment_draws_while_another_page_is_awaited_is_not_sent():
+    visit = Visit()
+    arrive(visit, "library")
+    assert visit.from_server(begun("library", fragment="list")) and visit.from_server(delta())
+    visit.from_browser(rerun("train"))
+    assert visit.from_server(delta()) and visit.from_server(finished("list")), "the browser knows of this run"
+    run = (begun("library", fragment="list"), delta(), finished("list"))
+    assert [visit.from_server(message) for message in run] == [False] * 3
+    assert visit.from_server(begun("train")) and visit.from_server(delta()) and visit.from_server(finished())
+    assert all(visit.from_server(message) for message in run), "nothing is awaited"
+
+
+def test_what_the_server_sends_besides_drawing_is_sent_while_another_page_is_awaited():
+    visit = Visit()
+    arrive(visit, "library")
+    visit.from_browser(rerun("train"))
+    assert not visit.from_server(begun("library", fragment="list"))
+    message = ForwardMsg()
+    message.session_status_changed.script_is_running = True
+    assert visit.from_server(message.SerializeToString())

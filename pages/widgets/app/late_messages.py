@@ -1,6 +1,6 @@
 """Keep what a page sends at the wrong moment from bringing another page back, or from being done twice.
 
-Works around three faults of Streamlit 1.67.
+Works around four faults of Streamlit 1.67.
 
 1. The browser names its page with every message, and until the new page has arrived this is the old one
    (`sendRerunBackMsg` in App.tsx uses `currentPageScriptHash`, which only `new_session` sets). The server joins
@@ -17,12 +17,16 @@ Works around three faults of Streamlit 1.67.
    fragment that runs by itself in between (which happens if the browser was busy) sends the trigger along, so that
    the callback runs twice. Here triggers are removed from what fragments send by themselves; the button's own message
    follows.
+4. The browser may not be able to place what a fragment has drawn if the next page arrives at the same time: it fails
+   with "Cannot set a node at a delta path" (`SetNodeByDeltaPathVisitor`), and shows an empty page from then on. Here
+   what a fragment of the page that is being left draws is not sent to the browser.
 
 Without this, in `tests/browser/test_pages.py`,
 `test_a_canvas_that_reports_while_its_page_is_left_does_not_bring_the_page_back`,
 `test_a_click_is_not_lost_when_the_page_is_left_at_once` and `test_a_click_on_a_busy_page_is_done_once` fail. It can go
 when they pass without it: when the browser names the page it is going to, or the server ignores the page of a
-fragment's request, and when requests by `run_every` have no triggers.
+fragment's request, and when requests by `run_every` have no triggers. The fourth fault was seen a few times on busy
+computers only; `tests/pages/test_late_messages.py` tests what is done about it.
 """
 
 from __future__ import annotations
@@ -66,9 +70,8 @@ class LateMessages:
                     return {**message, "bytes": content}
 
         async def send_message(message: Message) -> None:
-            if message.get("bytes"):
-                visit.from_server(message["bytes"])
-            await send(message)
+            if not message.get("bytes") or visit.from_server(message["bytes"]):
+                await send(message)
 
         await self.app(scope, receive_message, send_message)
 
@@ -90,6 +93,8 @@ class Visit:
         """Whether the run of another page began while one is awaited."""
         self._ended_at: float | None = None
         """When a link was clicked or the last run ended; None while one goes on."""
+        self._is_left_behind = False
+        """Whether what the server sends is of a fragment that runs while another page is awaited."""
         self._values: dict[str, bytes] = {}
         """What the browser last sent of each widget."""
 
@@ -117,8 +122,8 @@ class Visit:
         request.page_name = ""
         return bytes(message.SerializeToString())
 
-    def from_server(self, content: bytes) -> None:
-        """Note what Streamlit sends: it may send the browser to another page, too.
+    def from_server(self, content: bytes) -> bool:
+        """Note what Streamlit sends, and return whether the browser needs it: it may be sent to another page, too.
 
         The run of a fragment never does; one that was asked for before a click on another page may begin after it. Nor
         does the run of a page that begins while another one is awaited: the server switches to a project's library,
@@ -126,14 +131,18 @@ class Visit:
         """
         message = _parsed(ForwardMsg, content) if len(content) <= _LONGEST_READ else None
         if message is None:
-            return
-        kind = message.WhichOneof("type")
+            return not self._is_left_behind
+        kind, of_fragments = message.WhichOneof("type"), bool(message.metadata.run.fragment_ids)
+        needed = not self._is_left_behind or kind not in ("new_session", "delta", "script_finished")
         if kind == "new_session":
             self._ended_at = None
+            self._is_left_behind = of_fragments and bool(self._awaited)
+            needed = not self._is_left_behind
         elif kind == "script_finished":
             self._ended_at = time.monotonic()
-        if message.metadata.run.fragment_ids:
-            return
+            self._is_left_behind = False
+        if of_fragments:
+            return needed
         if kind == "page_not_found":
             self._awaited = ""
         elif kind in ("new_session", "navigation"):
@@ -144,6 +153,7 @@ class Visit:
                 self.page, self._awaited, self._is_elsewhere = page, "", False
             elif kind == "new_session":
                 self._is_elsewhere = True
+        return needed
 
     def _note_values(self, request: Any) -> bool:
         """Note the values of all widgets; return whether one has changed since the message before."""
