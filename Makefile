@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One more than the cores of CI: browser tests wait for pages, jobs and other processes half of their time.
-WORKERS ?= 3
+# As many as the cores of CI: each has a server, a browser and jobs besides.
+WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 BIRDNET := Optional: 'make birdnet' installs BirdNET (80 MB, CC BY-NC-SA 4.0), which suggests species without training.
 # Compiled Python is kept: without it every start of the app, of a job and of the tests compiles all modules again.

@@ -74,6 +74,14 @@ def project(page, home) -> Iterator[Project]:
         yield project
 
 
+@pytest.fixture(autouse=True)
+def _at_rest(page: Any) -> Iterator[None]:
+    """Leave the page when what a test closed at its end has reached the server: a link may overtake it."""
+    yield
+    wait_for_polls(page)
+    settled(page)
+
+
 class Polls:
     """The parts of a page that poll, and those that have run since `restart`, read from the messages to the browser."""
 
