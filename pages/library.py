@@ -6,6 +6,7 @@ from miml_core.project import Bag
 from pages.widgets.app.dialogs import dialog_button
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
+from pages.widgets.follow import follow
 from pages.widgets.guidance import empty_state, hint
 from pages.widgets.library.add_media import NOUNS
 from pages.widgets.library.bag_actions import bag_actions
@@ -19,10 +20,11 @@ project = the_project()
 noun, nouns = NOUNS[project.kind]
 
 
-@st.fragment(run_every=2.0)
+@st.fragment
 @show_errors()
 def library_bags() -> None:
     """Draw filters and the table of bags, kept up to date; each part has its own place, so that none moves another."""
+    follow(project, "library-bags", at_least_every=10.0)  # files may be moved or changed
     notices, filters, actions, table = st.container(), st.container(), st.container(), st.container()
     listed: list[Bag] = []
     chosen: list[Bag] = []

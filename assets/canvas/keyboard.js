@@ -1,27 +1,17 @@
 /** Which canvas of a page a key press goes to, and what it does there. */
+import { isLeaving } from "./page_change.js";
 import { classForKey, guessForKey, isMeantForOthers, rowFor } from "./keys.js";
 
 const editors = []; // the canvases on the page, the one used last at the end
 const MAY_PASS = ["PageDown", "PageUp", "Home", "End"]; // these scroll the page where they move nothing here
-const LEAVING = 4000; // milliseconds after which a page that was to be left, but is still there, is used again
 
 export class Keyboard {
-  #left = 0;
-
   constructor(disposables, editor) {
     this.editor = editor;
     editors.push(editor);
     disposables.atEnd(() => editors.splice(editors.indexOf(editor), 1));
     disposables.listen(editor.layers.node, "focus", () => this.#comeFirst());
     disposables.listen(document, "keydown", (event) => this.#press(event));
-    disposables.listen(document, "click", (event) => this.#follow(event), { capture: true });
-  }
-
-  /** Whoever clicked a link to another page types for that page, which may take a moment to come. */
-  #follow(event) {
-    const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement && node.href);
-    const target = link && new URL(link.href);
-    if (target?.origin === location.origin && target.pathname !== location.pathname) this.#left = Date.now();
   }
 
   #comeFirst() {
@@ -40,7 +30,7 @@ export class Keyboard {
 
   #isMine(event) {
     const { editor } = this;
-    if (editor.bag === null || editor.mode === "preview" || Date.now() - this.#left < LEAVING) return false;
+    if (editor.bag === null || editor.mode === "preview" || isLeaving()) return false;
     const focused = editors.find((b) => b.layers.node.matches(":focus-within"));
     if (focused) return focused === editor && !isMeantForOthers(event, editor.layers.node);
     const latest = editors.filter((b) => b.mode !== "preview").at(-1);

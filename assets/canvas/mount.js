@@ -5,6 +5,7 @@
  */
 import { activeListeners } from "./disposables.js";
 import { element } from "./dom.js";
+import { untilLeaving } from "./page_change.js";
 
 /**
  * Return `show(component, styles)` for one kind of component: `make(root)` builds its widget, which has `root`,
@@ -29,7 +30,7 @@ export function mountAs(kind, { className, make, focusNode }) {
       root.activeListeners = activeListeners;
       widgets.set(home, widget);
     }
-    widget.update(component);
+    widget.update(untilLeaving(component));
     if (isNew) takeFocus(focusNode(widget));
     return () => endWhenGone(widget, () => widgets.delete(home));
   };

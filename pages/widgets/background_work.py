@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +28,8 @@ class BackgroundWork:
     stop: bool = False
     over: bool = False
     problem: str | None = None
+    number: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    """Its name in an address."""
 
     def start(self, function: Callable[[], None], *, failure: str) -> None:
         """Run `function` in a thread.

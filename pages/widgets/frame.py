@@ -10,11 +10,11 @@ from miml_core import BagtagError
 from miml_core.project import Project
 from miml_core.project.errors import ProjectMoved
 from pages.widgets.app.dialogs import show_dialogs
-from pages.widgets.app.job_strip import job_strip
 from pages.widgets.app.project_menu import project_menu
 from pages.widgets.app.session import asked_page, close_project, current_project
 from pages.widgets.birdnet import load_birdnet
 from pages.widgets.errors import forget_errors, show_errors
+from pages.widgets.job_strip import job_strip
 from pages.widgets.library.add_media import add_media_dialog
 from pages.widgets.library.class_editor import class_dialog
 from pages.widgets.text import plain

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-ROOT = """document.querySelector('[data-testid="stBidiComponentIsolated"]')?.shadowRoot?.querySelector('.bagtag')"""
-EDITOR = f"{ROOT}?.widget"
+ROOT = """[...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].map(
+  node => node.shadowRoot?.querySelector('.bagtag')).find(Boolean)"""
+EDITOR = f"({ROOT})?.widget"
 _STATE = """b => b && b.bag && ({
   bag: b.bag.id, segments: b.bag.segments.length, selected: b.selection.ids, tool: b.tools.current, mode: b.mode,
   unsent: b.outbox.unsent.length, stored: b.outbox.stored, state: b.outbox.state, window: b.view.window,

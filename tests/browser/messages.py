@@ -11,7 +11,6 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 _KEPT = 200
-_KEPT_POLLS = 40
 _KEPT_ERRORS = 20
 _CLICKED = "clicked: "
 _SAY_CLICKS = f"""addEventListener("click", event => {{
@@ -25,10 +24,6 @@ class MessageLog:
 
     def __init__(self, page: Any) -> None:
         self.lines: list[str] = []
-        self.polls: list[str] = []
-        """Requests of fragments that run by themselves, and the runs of these fragments: so many that they would
-        displace everything else."""
-        self._polling: set[str] = set()
         self.errors: list[str] = []
         """What scripts of the page failed with: Streamlit shows an empty page after an error in its own code."""
         page.on("websocket", self._listen)
@@ -51,37 +46,27 @@ class MessageLog:
     def _add(self, line: str) -> None:
         self.lines = [*self.lines, f"{time.monotonic():.3f} {line}"][-_KEPT:]
 
-    def _add_poll(self, line: str) -> None:
-        self.polls = [*self.polls, f"{time.monotonic():.3f} {line}"][-_KEPT_POLLS:]
-
     def _sent(self, content: Any) -> None:
         with suppress(DecodeError, TypeError):
             message = BackMsg.FromString(content)
             if message.WhichOneof("type") == "rerun_script":
                 asked = message.rerun_script
                 pressed = [one.id[-20:] for one in asked.widget_states.widgets if one.trigger_value]
-                line = f"run {asked.page_script_hash[:8]} fragment {asked.fragment_id[:8]} pressed {pressed}"
-                if asked.is_auto_rerun:
-                    self._polling.add(asked.fragment_id[:8])
-                    self._add_poll(line)
-                else:
-                    self._polling.discard(asked.fragment_id[:8])
-                    self._add(line)
+                self._add(f"run {asked.page_script_hash[:8]} fragment {asked.fragment_id[:8]} pressed {pressed}")
 
     def _received(self, content: Any) -> None:
         with suppress(DecodeError, TypeError):
             message = ForwardMsg.FromString(content)
             kind = message.WhichOneof("type")
             fragments = [one[:8] for one in message.metadata.run.fragment_ids]
-            add = self._add_poll if fragments and self._polling.issuperset(fragments) else self._add
             if kind in ("new_session", "navigation"):
-                add(f"{kind} {getattr(message, kind).page_script_hash[:8]} fragments {fragments}")
+                self._add(f"{kind} {getattr(message, kind).page_script_hash[:8]} fragments {fragments}")
             elif kind == "script_finished":
-                add(f"finished {message.script_finished} fragments {fragments}")
+                self._add(f"finished {message.script_finished} fragments {fragments}")
 
     def _add_error(self, text: str) -> None:
         self._add("error, see below")
         self.errors = [*self.errors, f"{time.monotonic():.3f} {text}"][-_KEPT_ERRORS:]
 
     def __str__(self) -> str:
-        return "\n".join([*self.lines, "Polls:", *self.polls, *self.errors])
+        return "\n".join([*self.lines, *self.errors])

@@ -1,4 +1,4 @@
-"""Two pages and a fragment that polls, on a server that stands still whenever it has read a fragment's request.
+"""Two pages and a fragment, on a server that stands still whenever it has read a fragment's request.
 
 It goes on when no script runs any more, as on a machine that is busy in that moment: what the scripts have drawn
 waits for the server.

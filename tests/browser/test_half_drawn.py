@@ -1,4 +1,4 @@
-"""What a run has drawn is shown, whenever a fragment asks for a run: see `pages/widgets/app/complete_runs.py`."""
+"""Runs are complete, whenever the next one is asked for: see `pages/widgets/app/complete_runs.py`."""
 
 import pytest
 
@@ -21,20 +21,12 @@ def page(tab, server):
     return tab
 
 
-def test_a_fragment_that_polls_while_its_page_is_drawn_leaves_it_complete(page):
-    for name in PAGES:
-        page.get_by_role("link", name=name, exact=True).click()
-        page.get_by_text(f"{name} line {LINES - 1}", exact=True).wait_for()
-        settled(page)
-        assert page.get_by_text(f"{name} line").count() == LINES
-
-
 CLICK_WHILE_DRAWN = """([link, first]) => new Promise(resolve => {
   link.click();
   const look = () => {
     const lines = [...document.querySelectorAll("[data-testid=stText]")];
     if (!lines.some(line => line.textContent === first)) return setTimeout(look, 5);
-    document.querySelector("[data-testid=stButton] button").click();
+    document.querySelector(".st-key-click button").click();
     resolve();
   };
   look();
@@ -51,7 +43,9 @@ def test_a_click_in_a_fragment_while_its_page_is_drawn_is_done_and_the_page_comp
     assert page.get_by_text("Morning line").count() == LINES
 
 
-def test_the_effect_of_a_click_in_a_fragment_is_shown_while_another_polls(page):
-    for clicks in range(1, 7):
-        page.get_by_role("button", name="Click").click()
-        page.get_by_text(f"{clicks} clicks", exact=True).wait_for()
+def test_a_callback_runs_to_its_end_when_a_link_is_clicked_meanwhile(page):
+    for times, name in enumerate(PAGES, start=1):
+        page.get_by_role("button", name="Wait to be overtaken").click()
+        page.get_by_role("link", name=name, exact=True).click()
+        page.get_by_text(f"{name} line {LINES - 1}", exact=True).wait_for()
+        page.get_by_text(f"{times} overtaken", exact=True).wait_for()

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from miml_core import installation
 from miml_core.archive.bundle import SUFFIX
@@ -26,11 +25,10 @@ from miml_core.project.jobs import launch
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.services.jobs import JobKind
-from tests.browser.conftest import repeat_until
+from tests.browser.conftest import repeat_until, wait_until
 from tests.browser.editor import EDITOR, Editor
 from tests.browser.projects import sound_project
 from tests.browser.test_pages import LONG_TRAINING, choose, go, open_in, settled
-from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
 needs_dask = pytest.mark.skipif(not is_installed(), reason="needs Dask (pip install -r requirements-cluster.txt)")
@@ -61,7 +59,6 @@ def server(start_server, home):
 @pytest.fixture(scope="module")
 def page(window, server, home) -> Any:
     tab = window.new_page()
-    tab.polls = Polls(tab)
     tab.set_viewport_size({"width": 1280, "height": 900})
     open_in(tab, server, home)
     return tab
@@ -78,35 +75,8 @@ def project(page, home) -> Iterator[Project]:
 def _at_rest(page: Any) -> Iterator[None]:
     """Leave the page when what a test closed at its end has reached the server: a link may overtake it."""
     yield
-    wait_for_polls(page)
+    wait_until_current(page)
     settled(page)
-
-
-class Polls:
-    """The parts of a page that poll, and those that have run since `restart`, read from the messages to the browser."""
-
-    def __init__(self, page: Any) -> None:
-        self.polling: set[str] = set()
-        self.ran: set[str] = set()
-        self._running: list[str] = []
-        page.on("websocket", lambda socket: socket.on("framereceived", self._received))
-
-    def _received(self, content: bytes | str) -> None:
-        message = ForwardMsg.FromString(content) if isinstance(content, bytes) else ForwardMsg()
-        kind = message.WhichOneof("type")
-        if kind == "new_session":
-            self._running = list(message.metadata.run.fragment_ids)
-            if not self._running:  # the whole page: its parts are announced again
-                self.polling.clear()
-        elif kind == "auto_rerun":
-            self.polling.add(message.auto_rerun.fragment_id)
-        elif kind == "script_finished":
-            self.ran.update(self._running)
-
-    def restart(self) -> None:
-        """Count only runs that begin from now on."""
-        self.ran.clear()
-        self._running = []
 
 
 @contextmanager
@@ -136,17 +106,18 @@ def disturb(page: Any, project: Project) -> None:
         project.edits.tag(project.bags.ids()[0], project.edits.add_class(name).id)
         project.edits.set_note(project.bags.ids()[-1], name)
     strip.wait_for(state="detached")
-    wait_for_polls(page)
+    wait_until_current(page)
 
 
-def wait_for_polls(page: Any) -> None:
-    """Wait until every part of the page that polls has run once more."""
-    polls: Polls = page.polls
-    polls.restart()
-    until = time.monotonic() + PATIENCE
-    while not polls.polling or not polls.polling <= polls.ran:  # the strip of jobs polls on every page
-        assert time.monotonic() < until, f"{polls.polling - polls.ran} did not run"
-        page.wait_for_timeout(20)
+CHECKS = """() => Object.fromEntries([...document.querySelectorAll("[data-follow]")].map(one => [
+  one.closest("[class*=st-key-follow-]").className, Number(one.dataset.follow.split(" ")[1])]))"""
+
+
+def wait_until_current(page: Any) -> None:
+    """Wait until every part of the page that follows the project was found to be up to date once more."""
+    before = page.evaluate(CHECKS)
+    assert before, "the strip of jobs is on every page"
+    wait_until(page, lambda: all(checks > before.get(name, 0) for name, checks in page.evaluate(CHECKS).items()))
 
 
 def combobox(page: Any, label: str) -> Any:
@@ -188,7 +159,7 @@ def test_a_select_box_stays_open_while_a_real_worker_trains_and_is_cancelled(pag
     strip.get_by_text(re.compile(r"[1-9]\d* of \d+")).wait_for()
     project.jobs.cancel(job.id)
     strip.wait_for(state="detached")
-    wait_for_polls(page)
+    wait_until_current(page)
     assert project.jobs.get(job.id).state == "cancelled"
     assert page.evaluate("window.held.isConnected"), "the list was closed, or closed and opened again"
     page.keyboard.press("Escape")
@@ -250,7 +221,7 @@ def test_a_note_that_is_being_typed_stays_when_no_bag_matches_the_filter_any_mor
     page.evaluate("window.held = document.activeElement")
     project.edits.finish(bag_id)
     page.get_by_text("No bag matches this search").wait_for()
-    wait_for_polls(page)
+    wait_until_current(page)
     assert page.evaluate("window.held === document.activeElement && window.held.isConnected"), "the cursor stays in it"
     note.press_sequentially("rd")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -271,7 +242,7 @@ def draw_a_sample(page: Any, project: Project, archive: Path) -> None:
     page.get_by_test_id("stAlert").get_by_text("failed", exact=True).wait_for()
     expect(draw).to_be_enabled()
     add_model(archive)
-    wait_for_polls(page)
+    wait_until_current(page)
 
 
 @needs_dask

@@ -167,67 +167,7 @@ def _stop_and_keep(page: Any, project: Project) -> None:
     assert kept.id > before.id and (kept.state, kept.message) == ("done", "stopped early")
 
 
-LATE = """({editor, link, wait}) => new Promise(resolve => {
-  const report = () => editor.component.setStateValue("shown", Math.random());
-  link.click();
-  setTimeout(() => { report(); resolve(); }, wait);
-})"""
-
-
-def test_a_canvas_that_reports_while_its_page_is_left_does_not_bring_the_page_back(tab, server, home):
-    """Between the click on another page and its arrival: Streamlit took this for a request of the old page."""
-    page = tab
-    open_in(page, server, home)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    for wait, name in zip((0, 0, 10, 30, 60, 100), ("Segment", "Tag") * 3, strict=True):
-        go(page, "Review")
-        link = page.get_by_role("link", name=name, exact=True).element_handle()
-        page.evaluate(LATE, {"editor": page.evaluate_handle(EDITOR), "link": link, "wait": wait})
-        editor = Editor(page)
-        editor.wait(f"s.image && s.mode === '{name.lower()}'")
-        settled(page)
-        assert problems == []
-        assert page.url.split("?")[0].endswith(name.lower()), f"{name}, {wait} ms"
-        assert editor.state["mode"] == name.lower()
-
-
-def test_keys_pressed_after_a_click_on_another_page_do_nothing_on_the_page_left(page, home):
-    with Project.open(home / "nasty" / "project") as project:
-        go(page, "Review")
-        editor = Editor(page)
-        editor.press("ArrowRight")
-        (segment,) = editor.wait("s.selected.length === 1")["selected"]
-        page.evaluate(
-            """link => {
-          link.click();
-          document.dispatchEvent(new KeyboardEvent("keydown", {key: "x", bubbles: true, cancelable: true}));
-        }""",
-            page.get_by_role("link", name="Segment", exact=True).element_handle(),
-        )
-        editor.wait("s.image && s.mode === 'segment'")
-        editor.saved()
-        assert project.segments.get(segment).id == segment, "it was not deleted"
-        editor.press("p", "n")
-
-
-def test_a_click_is_not_lost_when_the_page_is_left_at_once(page, home):
-    with Project.open(home / "nasty" / "project") as project:
-        before = len(project.jobs.list(limit=100))
-        go(page, "Train")
-        start = page.get_by_role("button", name="Start training")
-        start.evaluate(
-            "(button, link) => { button.click(); link.click(); }",
-            page.get_by_role("link", name="Review", exact=True).element_handle(),
-        )
-        Editor(page).wait("s.image && s.mode === 'review'")
-        _until(lambda: len(project.jobs.list(limit=100)) == before + 1)
-        project.jobs.cancel(project.jobs.list()[0].id)
-        _until(lambda: not project.jobs.list(active=True))
-
-
 def test_a_click_on_a_busy_page_is_done_once(page, home):
-    """Polls that are overdue when the page gets to run send what the click stored before the click's own message."""
     with Project.open(home / "nasty" / "project") as project:
         go(page, "Library")
         table = page.get_by_test_id("data-grid-canvas").first

@@ -1,5 +1,5 @@
-import { BagSync } from "/canvas/bag_sync.js";
-import { Disposables } from "/canvas/disposables.js";
+import { BagSync } from "/assets/bag_sync.js";
+import { Disposables } from "/assets/disposables.js";
 import { equal, test } from "/tests/check.js";
 
 const extent = { left: 0, right: 600 };

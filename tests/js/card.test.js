@@ -1,4 +1,4 @@
-import { conflictNote } from "/canvas/card.js";
+import { conflictNote } from "/assets/card.js";
 import { equal, test } from "/tests/check.js";
 
 const bag = { classes: new Map([[1, { name: "Wren" }], [2, { name: "Robin" }]]) };

@@ -10,6 +10,14 @@ export function equal(found, expected, what = "") {
   if (a !== b) throw new Error(`${what || "value"}: ${a} is not ${b}`);
 }
 
+/** Wait until a condition holds: a busy machine is no failure. */
+export async function until(condition) {
+  for (let waited = 0; !condition(); waited += 5) {
+    if (waited > 60000) throw new Error(`it did not happen: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 /** Run all tests of a module; returns [name, error or null] pairs. */
 export async function runTests(address) {
   await import(address);

@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import ROOT
 
 _ORIGIN = "http://modules.invalid"
-_FOLDERS = {name: ROOT / "assets" / name for name in ("canvas", "map", "start")} | {"tests": ROOT / "tests" / "js"}
+_ASSETS = ("canvas", "page", "map", "start")
 
 
 @pytest.fixture(scope="session")
 def modules(chromium: Any) -> Iterator[Any]:
-    """A page whose scripts may import modules of `/canvas`, `/map`, `/start` and `/tests`, and nothing else."""
+    """A page whose scripts may import the modules of `assets` (as `/assets/x.js`) and `/tests`, and nothing else."""
     context = chromium.new_context()
     page = context.new_page()
 
@@ -26,7 +26,9 @@ def modules(chromium: Any) -> Iterator[Any]:
             route.fulfill(body="<!doctype html><title>modules</title>", content_type="text/html")
             return
         _, folder, name = path.split("/")
-        route.fulfill(body=(_FOLDERS[folder] / name).read_bytes(), content_type="text/javascript")
+        folders = ["tests/js"] if folder == "tests" else [f"assets/{one}" for one in _ASSETS]
+        (found,) = (ROOT / one / name for one in folders if (ROOT / one / name).exists())
+        route.fulfill(body=found.read_bytes(), content_type="text/javascript")
 
     context.route("**/*", serve)
     page.goto(_ORIGIN)

@@ -1,5 +1,5 @@
-import { Contrast } from "/canvas/contrast.js";
-import { adjusted, LevelImage } from "/canvas/level_image.js";
+import { Contrast } from "/assets/contrast.js";
+import { adjusted, LevelImage } from "/assets/level_image.js";
 import { equal, test } from "/tests/check.js";
 
 let settings = 0;

@@ -1,4 +1,4 @@
-import { nameOfClass } from "/canvas/dom.js";
+import { nameOfClass } from "/assets/dom.js";
 import { equal, test } from "/tests/check.js";
 
 const parts = (name) => [...nameOfClass(name).children].map((part) => part.textContent);

@@ -1,4 +1,4 @@
-import { classForKey, guessForKey, keysFor, rowFor } from "/canvas/keys.js";
+import { classForKey, guessForKey, keysFor, rowFor } from "/assets/keys.js";
 import { equal, test } from "/tests/check.js";
 
 const key = (name, more = {}) => ({ key: name, altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, ...more });

@@ -1,6 +1,6 @@
-import { Disposables } from "/canvas/disposables.js";
-import { element } from "/canvas/dom.js";
-import { Legend } from "/canvas/legend.js";
+import { Disposables } from "/assets/disposables.js";
+import { element } from "/assets/dom.js";
+import { Legend } from "/assets/legend.js";
 import { equal, test } from "/tests/check.js";
 
 test("a click on a class labels with it, also where it is not stored yet", () => {

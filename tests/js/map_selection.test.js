@@ -1,4 +1,4 @@
-import draw from "/map/map_selection.js";
+import draw from "/assets/map_selection.js";
 import { equal, test } from "/tests/check.js";
 
 const AXIS = { d2p: (value) => 100 * value, _offset: 10, _length: 100 };

@@ -1,6 +1,6 @@
-import { Disposables } from "/canvas/disposables.js";
-import { element } from "/canvas/dom.js";
-import { Notice } from "/canvas/notice.js";
+import { Disposables } from "/assets/disposables.js";
+import { element } from "/assets/dom.js";
+import { Notice } from "/assets/notice.js";
 import { equal, test } from "/tests/check.js";
 
 test("after a question the picture has the focus again", () => {

@@ -1,4 +1,4 @@
-import { NumberKeys } from "/canvas/number_keys.js";
+import { NumberKeys } from "/assets/number_keys.js";
 import { equal, test } from "/tests/check.js";
 
 const someClasses = (n, shortcuts = {}) => Array.from({ length: n }, (_, k) => ({ id: k + 1, name: `class ${k + 1}`, shortcut: shortcuts[k + 1] ?? "", keys: [] }));

@@ -1,4 +1,4 @@
-import draw from "/start/open_when_untouched.js";
+import draw from "/assets/open_when_untouched.js";
 import { equal, test } from "/tests/check.js";
 
 function mount() {

@@ -1,9 +1,9 @@
-import { Commands } from "/canvas/commands.js";
-import { Disposables } from "/canvas/disposables.js";
-import { element } from "/canvas/dom.js";
-import { Notice } from "/canvas/notice.js";
-import { Outbox } from "/canvas/outbox.js";
-import { OutboxPanel } from "/canvas/outbox_panel.js";
+import { Commands } from "/assets/commands.js";
+import { Disposables } from "/assets/disposables.js";
+import { element } from "/assets/dom.js";
+import { Notice } from "/assets/notice.js";
+import { Outbox } from "/assets/outbox.js";
+import { OutboxPanel } from "/assets/outbox_panel.js";
 import { equal, test } from "/tests/check.js";
 
 let projects = 0;

@@ -1,5 +1,5 @@
-import { Queue } from "/canvas/queue.js";
-import { QueueNavigation } from "/canvas/queue_navigation.js";
+import { Queue } from "/assets/queue.js";
+import { QueueNavigation } from "/assets/queue_navigation.js";
 import { equal, test } from "/tests/check.js";
 
 let lists = 0;

@@ -1,5 +1,5 @@
-import { NumberKeys } from "/canvas/number_keys.js";
-import { Suggestions } from "/canvas/suggestions.js";
+import { NumberKeys } from "/assets/number_keys.js";
+import { Suggestions } from "/assets/suggestions.js";
 import { equal, test } from "/tests/check.js";
 
 const item = (name, probability, more = {}) => ({ class: null, name, scientific_name: `${name} latin`, probability, source: "BirdNET", ...more });

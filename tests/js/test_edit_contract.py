@@ -48,8 +48,8 @@ def browser(modules):
     """A page with `edits.js` as `edits` and `wall_marks.js` as `wall`."""
     modules.goto("http://modules.invalid/")
     modules.evaluate("""async () => {
-      window.edits = await import('/canvas/edits.js');
-      window.wall = await import('/canvas/wall_marks.js');
+      window.edits = await import('/assets/edits.js');
+      window.wall = await import('/assets/wall_marks.js');
     }""")
     return modules
 

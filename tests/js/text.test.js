@@ -1,4 +1,4 @@
-import { counted, shorten } from "/canvas/text.js";
+import { counted, shorten } from "/assets/text.js";
 import { equal, test } from "/tests/check.js";
 
 test("a short name keeps the word by which it differs", () => {

@@ -1,4 +1,4 @@
-import { Viewport } from "/canvas/viewport.js";
+import { Viewport } from "/assets/viewport.js";
 import { equal, test } from "/tests/check.js";
 
 const EXTENT = { left: 0, right: 10, top: 20_000, bottom: 0, scale: "linear" };

@@ -1,10 +1,10 @@
-import { Disposables } from "/canvas/disposables.js";
-import { Notice } from "/canvas/notice.js";
-import { WallCommands } from "/canvas/wall_commands.js";
-import { WallLayout } from "/canvas/wall_layout.js";
-import { WallList } from "/canvas/wall_list.js";
-import { afterEdit, screenEdit, WallMarks, wallKeys } from "/canvas/wall_marks.js";
-import { screenSentence } from "/canvas/wall_text.js";
+import { Disposables } from "/assets/disposables.js";
+import { Notice } from "/assets/notice.js";
+import { WallCommands } from "/assets/wall_commands.js";
+import { WallLayout } from "/assets/wall_layout.js";
+import { WallList } from "/assets/wall_list.js";
+import { afterEdit, screenEdit, WallMarks, wallKeys } from "/assets/wall_marks.js";
+import { screenSentence } from "/assets/wall_text.js";
 import { equal, test } from "/tests/check.js";
 
 let projects = 0;

@@ -8,6 +8,7 @@ import pytest
 
 from pages.widgets.app.page_requests import latest_request
 from pages.widgets.canvas import RESERVED_KEYS, canvas, component, request_bag
+from pages.widgets.routes.assets import files
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def mounted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The data of each run."""
     runs: list[dict[str, Any]] = []
-    monkeypatch.setattr(component, "_component", lambda: lambda key, data, **callbacks: runs.append(data))
+    monkeypatch.setattr(component, "browser_component", lambda name: lambda key, data, **callbacks: runs.append(data))
     return runs
 
 
@@ -57,6 +58,6 @@ def test_the_reported_bag_is_returned_only_where_the_page_asks_for_it(project, s
 
 
 def test_no_class_may_take_a_key_of_the_canvas_or_of_streamlit():
-    table = component.files()["keys.js"].decode()
+    table = files()["keys.js"].decode()
     single = {key for row in table.split("keys: [")[1:] for key in row.split("]")[0].replace('"', "").split(", ")}
     assert {key for key in single if len(key) == 1} | {"r", "c"} <= RESERVED_KEYS

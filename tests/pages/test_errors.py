@@ -51,10 +51,11 @@ def test_a_training_starts_with_values_entered_just_before_the_click(project, sh
     assert (job.params["model"], job.params["seed"]) == ("sim", 5)
 
 
-def test_pages_use_no_button_whose_click_can_be_lost_and_pollers_never_run_the_app():
+def test_pages_use_no_button_whose_click_can_be_lost_and_nothing_that_is_drawn_runs_the_app():
     lost = re.compile(r"^\s*(if|elif|and|or|return|not)\b[^\n#]*\bst\.(button|form_submit_button)\(", re.MULTILINE)
     sources = {path.name: _code(path) for path in (ROOT / "pages").rglob("*.py")}
     assert {name for name, code in sources.items() if lost.search(code)} == set()
+    assert {name for name, code in sources.items() if "run_every" in code} == set(), "see pages/widgets/follow.py"
     assert _reruns_outside_of_callbacks() == []
 
 
@@ -82,19 +83,19 @@ def _called(node: ast.AST) -> set[str]:
     return {ast.unparse(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
 
 
-def test_a_poller_that_runs_the_app_is_found(tmp_path, monkeypatch):
+def test_a_fragment_that_runs_the_app_is_found(tmp_path, monkeypatch):
     (tmp_path / "pages").mkdir()
     begin = "import streamlit as st\ndef _again():\n    st.rerun()\n"
     drawn = {
         "callback": "def draw():\n    st.button('x', on_click=_again)\n",
-        "poller": "@st.fragment(run_every=1)\ndef _poll():\n    _again()\n",
+        "fragment": "@st.fragment\ndef _part():\n    _again()\n",
         "widget": "def draw():\n    if 1:\n        _again()\n",
         "page": "_again()\n",
     }
     for name, code in drawn.items():
         (tmp_path / "pages" / f"{name}.py").write_text(begin + code)
     monkeypatch.setattr("tests.pages.test_errors.ROOT", tmp_path)
-    assert _reruns_outside_of_callbacks() == ["page.py", "poller.py: _poll", "widget.py: draw"]
+    assert _reruns_outside_of_callbacks() == ["fragment.py: _part", "page.py", "widget.py: draw"]
 
 
 def _code(path: Path) -> str:

@@ -60,7 +60,9 @@ def post(client, root, *edits, **headers):
 
 def paths(root: str) -> list[str]:
     of_bag = ("bag/1", "bag/1/suggestions", "image/1?v=x", "sound/1")
-    return [f"{root}/{name}" for name in (*of_bag, "news?since=0", "preview/abc", "queue?order=newest", "counters")]
+    return [
+        f"{root}/{name}" for name in (*of_bag, "news?since=0", "state", "preview/abc", "queue?order=newest", "counters")
+    ]
 
 
 def test_without_the_token_every_route_is_closed(client, root):
@@ -386,12 +388,13 @@ def test_requests_that_take_long_hold_up_neither_each_other_beyond_a_few_nor_an_
     assert working["most"] <= 4
 
 
-def test_polls_of_an_editor_have_the_server_look_for_edits_of_other_programs(client, root, project, monkeypatch):
+def test_polls_have_the_server_look_for_edits_of_other_programs(client, root, project, monkeypatch):
     noted = []
     monkeypatch.setattr(repredict, "note_revision", lambda store, revision: noted.append((store, revision)))
     assert project.store.edits_noted_until is not None, "those made since the project was opened are found"
-    assert client.get(f"{root}/news?since=0", headers=KEY).status_code == 200
-    assert noted == [(project.store, project.revision)]
+    for polled in ("news?since=0", "state"):
+        assert client.get(f"{root}/{polled}", headers=KEY).status_code == 200
+    assert noted == [(project.store, project.revision)] * 2
 
 
 def test_edits_of_a_project_that_was_moved_stay_in_the_outbox(client, root, project):

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from miml_core.project.jobs import archive_targets, export_targets, queue
 from miml_core.project.jobs.params import check_params
+from miml_core.project.queries import runs
+from miml_core.project.queries.prediction_blocks import IMPORTED
 from miml_core.project.records import Job, JobFailure
 from miml_core.project.services.service import Service
 
@@ -65,6 +67,13 @@ class Jobs(Service):
         elif kind == "sample":
             params = archive_targets.choose_sample(self._store.folder, params)
         return queue.start(self._store, kind, params, self._name_or_own(annotator))
+
+    def train_again(self) -> Job:
+        """Queue a training like that of the current run; without a trained one, with the default model."""
+        with self._store.read() as connection:
+            run = runs.get_current_run(connection)
+        is_trained = run is not None and run.model != IMPORTED
+        return self.start("train", {"model": run.model, "params": run.params} if run and is_trained else {})
 
     def list(self, *, active: bool = False, limit: int = 50) -> builtins.list[Job]:
         """Return the latest jobs first; finds dead workers and starts waiting jobs."""

@@ -11,14 +11,13 @@ from starlette.middleware import Middleware
 from streamlit import config
 
 from miml_core import kernels
-from pages.widgets.app.complete_runs import deliver_runs_completely
-from pages.widgets.app.late_messages import LateMessages
+from pages.widgets.app.complete_runs import complete_runs
 from pages.widgets.app.origin_check import OriginCheck, allowed_hosts
 
 
 def middleware() -> list[Middleware]:
-    """Return the middleware of the app, the outermost first."""
-    return [Middleware(OriginCheck), Middleware(LateMessages)]
+    """Return the middleware of the app."""
+    return [Middleware(OriginCheck)]
 
 
 @asynccontextmanager
@@ -30,6 +29,6 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     compiled by a process of their own, so that the first page does not wait for them.
     """
     config.set_option("server.allowedHosts", sorted(allowed_hosts()))
-    deliver_runs_completely()
+    complete_runs()
     await to_thread.run_sync(kernels.compile_in_background)
     yield

@@ -9,7 +9,7 @@ screen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -17,8 +17,8 @@ import streamlit as st
 from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of, open_once
 from pages.widgets.app.page_requests import keep_request, latest_request
-from pages.widgets.routes.assets import files, version
-from pages.widgets.routes.auth import LISTEN_TOKEN, TOKEN
+from pages.widgets.browser_modules import browser_component, ignore_report, module_access
+from pages.widgets.routes.auth import LISTEN_TOKEN
 from pages.widgets.segment_selections import open_reported_similar
 
 Mode = Literal["review", "segment", "tag", "view", "preview"]
@@ -88,7 +88,7 @@ def canvas(
         key=key,
     )
     similar = partial(open_reported_similar, project, key)
-    _component()(
+    browser_component("bagtag_canvas")(
         key=key, data=data, on_shown_change=ignore_report, on_rerun_change=ignore_report, on_similar_change=similar
     )
     reported = reported_bag(key) if report_bag else None
@@ -141,20 +141,11 @@ def canvas_data(
     }
 
 
-def ignore_report() -> None:
-    """Do nothing: Streamlit only needs a callback to learn the names of the component's state."""
-
-
 def _suggests(project: Project, mode: Mode) -> str:
     """Return where suggestions go: "beside" the sound; "line" if there is only a sentence about them; "" elsewhere."""
     if mode != "tag" or project.kind != "sound":
         return ""
     return "beside" if project.suggestions.available() else "line"
-
-
-@cache
-def _component() -> Any:
-    return st.components.v2.component("bagtag_canvas", js=files()["loader.js"].decode())
 
 
 def browser_access(project: Project, entry: str, styles: list[str]) -> dict[str, Any]:
@@ -166,18 +157,8 @@ def browser_access(project: Project, entry: str, styles: list[str]) -> dict[str,
         The module of `assets/canvas` that shows the component, and its style sheets.
     """
     return {
-        "entry": entry,
-        "styles": styles,
-        "base": _base_path(),
-        "assets": version(),
+        **module_access(entry, styles),
         "project": key_of(project.folder),
-        "token": TOKEN,
         "listen": LISTEN_TOKEN,
         "annotator": project.annotator[:80],
     }
-
-
-def _base_path() -> str:
-    """Return the path below which the app is served; empty, or with a slash in front."""
-    path = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{path}" if path else ""

@@ -19,6 +19,7 @@ from miml_core.project.queries.exports_made import ExportMade
 from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_path, allowed_roots
+from pages.widgets.follow import follow
 from pages.widgets.text import count, when
 
 WHAT: dict[What, str] = {
@@ -234,10 +235,11 @@ def _row(row: SegmentRow) -> dict[str, object]:
     }
 
 
-@st.fragment(run_every=2.0)
+@st.fragment
 @show_errors()
 def exports_list(project: Project) -> None:
     """Show the latest exports that this installation wrote, with a download button each."""
+    follow(project, "exports", at_least_every=10.0)  # files may be removed
     made = project.exports.list(limit=_MOST)
     ours = [one for one in made if one.files]
     if not made:

@@ -11,6 +11,7 @@ from miml_core.insights.report import make_report
 from miml_core.project import Project
 from pages.widgets.background_work import BackgroundWork
 from pages.widgets.errors import show_errors
+from pages.widgets.follow import follow_work
 from pages.widgets.insights.plots import Sun, file_name
 from pages.widgets.text import plain, time_left
 
@@ -62,11 +63,13 @@ def report_button(project: Project, source: Detections, choice: Choice, sun: Sun
         _watch_report(wanted)
 
 
-@st.fragment(run_every=0.5)
+@st.fragment
 def _watch_report(wanted: _Report) -> None:
     """Show the progress of the report, then the button that saves it."""
     with show_errors():
         work: _Report | None = st.session_state.get(_WORK)
+        if work is not None:
+            follow_work(work, "report")
         if work is not None and work.content is not None:
             st.download_button(
                 f"Save the report ({len(work.content) / 1e6:.1f} MB)",

@@ -22,6 +22,7 @@ from pages.widgets.background_work import BackgroundWork, Stopped
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_roots, existing_folder, home_folder
+from pages.widgets.follow import follow_work
 from pages.widgets.text import plain, time_left
 
 PREFERENCE = "insights"
@@ -30,7 +31,6 @@ _READ_AT_ONCE = 400
 """Results that are read while the page waits: less than a second."""
 _FRESH_SECONDS = 20.0
 """An archive is looked at again after that time: a command may be writing to it."""
-_POLL_SECONDS = 1.0
 
 
 @dataclass(kw_only=True)
@@ -205,11 +205,13 @@ def _start_reading(archive: Path, key: tuple[str, str]) -> None:
     reading.start(read, failure="The archive could not be read")
 
 
-@st.fragment(run_every=_POLL_SECONDS)
+@st.fragment
 @show_errors()
 def _reading_progress(key: tuple[str, str]) -> None:
     """Show how far the reading of an archive is, and the way to it once it is done."""
     reading = _kept().readings.get(key)
+    if reading is not None:
+        follow_work(reading, "reading")
     if reading is None or reading.over:
         st.button(
             "Show the archive",

@@ -11,13 +11,13 @@ import streamlit as st
 
 from miml_core.project import Bag, BagPage, Class, Project
 from pages.widgets.errors import show_errors
+from pages.widgets.follow import follow
 from pages.widgets.library.thumbnails import HEIGHT, WIDTH, thumbnails
 from pages.widgets.table_selection import ROWS_OR_A_CELL, picked_rows, selection_arguments
 from pages.widgets.text import count, length_of_time, percent, thousands
 
 MOST_COLOURED = 200
 """Above this many classes the table's tags stay grey: every coloured option is sent to the browser."""
-_SECONDS = 2.0
 SHOWN = {
     "all": "All",
     "untagged": "Untagged",
@@ -133,10 +133,11 @@ def _columns(classes: list[Class], *, sound: bool) -> dict[str, Any]:
     }
 
 
-@st.fragment(run_every=_SECONDS)
+@st.fragment
 def progress_row(project: Project) -> None:
     """Draw the numbers of bags, tags, segments and checks, and keep them up to date."""
     with show_errors():
+        follow(project, "progress-row")
         _progress_row(project)
 
 

@@ -22,7 +22,7 @@ _LOOK_SECONDS = 0.3
 def check_files_of_page(project: Project, page: BagPage) -> None:
     """Check which files of the bags on a page are missing or have changed, so that the counts include them.
 
-    The page is drawn every two seconds; the same files are checked only now and then.
+    The page may be drawn every second; the same files are checked only now and then.
     """
     files = [bag.media_id for bag in page.bags if not bag.not_allowed]
     looked_at, when = st.session_state.get(_LOOKED_AT, (None, 0.0))

@@ -7,9 +7,8 @@ import streamlit as st
 from miml_core.project import Job, Project
 from miml_core.project.similarity.segment_map import MapState, SegmentMap
 from pages.widgets.errors import attempt, show_errors
+from pages.widgets.follow import follow
 from pages.widgets.text import count, plain, thousands, when
-
-_SECONDS = 1.0
 
 
 def compute_button(project: Project, label: str, *, primary: bool = False) -> None:
@@ -25,10 +24,11 @@ def compute_button(project: Project, label: str, *, primary: bool = False) -> No
     )
 
 
-@st.fragment(run_every=_SECONDS)
+@st.fragment
 @show_errors()
 def map_progress(project: Project) -> None:
     """Show the progress of the first map, and the button that shows the map when it is computed."""
+    follow(project, "map-progress", steps=True)
     job = _job(project)
     if job is not None:
         st.progress(job.share, text=plain(job.message))

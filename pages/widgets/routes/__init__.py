@@ -10,6 +10,7 @@ from pages.widgets.routes.bags import send_bag, send_news, send_next
 from pages.widgets.routes.counters import send_counters, start_retraining
 from pages.widgets.routes.edits import apply_edits
 from pages.widgets.routes.images import send_image
+from pages.widgets.routes.page_state import send_project_state, send_work_state
 from pages.widgets.routes.previews import send_preview
 from pages.widgets.routes.queue import send_queue
 from pages.widgets.routes.sound import send_sound
@@ -28,6 +29,8 @@ def canvas_routes() -> list[Route]:
     sys.setswitchinterval(_SWITCH_SECONDS)
     return [
         Route("/bagtag/assets/{version}/{name}", send_asset, methods=["GET"]),
+        Route("/bagtag/work/{work}", authorised_route(send_work_state, of_project=False), methods=["GET"]),
+        Route(f"{_PROJECT}/state", authorised_route(send_project_state), methods=["GET"]),
         Route(f"{_PROJECT}/news", authorised_route(send_news), methods=["GET"]),
         Route(f"{_PROJECT}/bag/{{bag:id}}", authorised_route(send_bag), methods=["GET"]),
         Route(f"{_PROJECT}/bag/{{bag:id}}/next", authorised_route(send_next), methods=["GET"]),

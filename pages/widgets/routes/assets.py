@@ -1,4 +1,4 @@
-"""The canvas's own modules and styles: plain files of `assets/canvas`, no build step.
+"""The browser's modules and styles: plain files of `assets/canvas` and `assets/page`, no build step.
 
 Their address carries a hash of what is in them, so a browser may keep them for ever and never mixes versions.
 """
@@ -14,14 +14,16 @@ from starlette.responses import Response
 
 from pages.widgets.routes.auth import refusal
 
-FOLDER = Path(__file__).resolve().parents[3] / "assets" / "canvas"
+_ASSETS = Path(__file__).resolve().parents[3] / "assets"
+_FOLDERS = ("canvas", "page")
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 
 @cache
 def files() -> dict[str, bytes]:
     """Return name -> content of everything that may be sent."""
-    return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in _TYPES}
+    found = sorted(path for folder in _FOLDERS for path in (_ASSETS / folder).iterdir())
+    return {path.name: path.read_bytes() for path in found if path.suffix in _TYPES}
 
 
 @cache

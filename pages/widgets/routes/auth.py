@@ -37,7 +37,8 @@ MOST_BYTES = 256 * 1024
 _BUG = "An unexpected error occurred. The details are in the terminal where Bagtag was started; reload the page."
 _log = logging.getLogger("bagtag.routes")
 
-Handler = Callable[[Request, Project], Response]
+Handler = Callable[..., Response]
+"""Gets the request and, unless the route is of no project, the project."""
 
 
 class NotAllowed(Exception):
@@ -63,7 +64,9 @@ class IdConvertor(Convertor[int]):
 register_url_convertor("id", IdConvertor())
 
 
-def authorised_route(handler: Handler, *, by_address: bool = False, at_once: int = 16) -> Callable[[Request], Any]:
+def authorised_route(
+    handler: Handler, *, of_project: bool = True, by_address: bool = False, at_once: int = 16
+) -> Callable[[Request], Any]:
     """Return a route that only the app's own pages may use.
 
     The handler works in a thread, so that the event loop never waits for it. At most `at_once` requests of the route
@@ -74,10 +77,10 @@ def authorised_route(handler: Handler, *, by_address: bool = False, at_once: int
     async def route(request: Request) -> Response:
         try:
             _check_token(request, by_address=by_address)
-            project = _project(request)
+            arguments = (request, _project(request)) if of_project else (request,)
             request.state.body = await read_body(request)
             turn = turns.setdefault(get_running_loop(), CapacityLimiter(at_once))
-            return _forbid_shared_caches(await to_thread.run_sync(handler, request, project, limiter=turn))
+            return _forbid_shared_caches(await to_thread.run_sync(handler, *arguments, limiter=turn))
         except NotAllowed as error:
             return _forbid_shared_caches(refusal(error.status, str(error)))
         except Gone as error:

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from miml_core.project import Project
 from pages.widgets.routes.auth import NotAllowed
 from pages.widgets.routes.json_response import JSONResponse
-from pages.widgets.training.train_form import start_training
 
 
 def send_counters(request: Request, project: Project) -> Response:
@@ -35,7 +34,7 @@ def start_retraining(request: Request, project: Project) -> Response:
     """Train a model like the current one, in the background."""
     if _is_training(project):
         raise NotAllowed(409, "A training is already running; wait until it has ended, or stop it on the Train page.")
-    start_training(project)
+    project.jobs.train_again()
     return JSONResponse({"training": True})
 
 

@@ -14,6 +14,7 @@ from miml_core.project import Project, ResegmentPreview
 from miml_core.project.errors import Gone
 from pages.widgets.confirmation import ask, dismiss_question, pending_question
 from pages.widgets.errors import action_button, attempt, show_errors
+from pages.widgets.follow import follow
 from pages.widgets.segmentation.segment_settings import entered_settings, show_stored_settings
 from pages.widgets.text import count, plain
 
@@ -202,9 +203,10 @@ def learn_segmenter(project: Project) -> None:
             _learn_segmenter(project)
 
 
-@st.fragment(run_every=2.0)
+@st.fragment
 @show_errors()
 def _learn_segmenter(project: Project) -> None:
+    follow(project, "learn-segmenter")
     examples = project.segments.segmenter_examples()
     busy = any(job.kind == "learn-segmenter" for job in project.jobs.list(active=True))
     learned = project.settings.learned_segmenter is not None

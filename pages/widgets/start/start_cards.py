@@ -18,6 +18,7 @@ from pages.widgets.errors import action_button, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_path, home_folder
 from pages.widgets.folders.reachable import NotReachable, call_with_timeout
+from pages.widgets.follow import follow_work
 from pages.widgets.library.add_media import (
     bag_length_field,
     count_media,
@@ -72,11 +73,13 @@ def _begin_demo(kind: Kind) -> None:
         _open_demo()
 
 
-@st.fragment(run_every=0.7)
+@st.fragment
 def _watch_demo() -> None:
     """Show how far the demo is. When it is ready, it opens if nothing else was begun on the page, else by a click."""
     work: DemoWork | None = st.session_state.get(_DEMO)
     with show_errors():
+        if work is not None:
+            follow_work(work, "demo")
         if work is None or (work.over and not work.problem and not Project.is_project(work.folder)):
             _forget_demo()
             _demo_buttons()

@@ -16,6 +16,7 @@ from pages.widgets.errors import action_button, attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import free_folder, home_folder
 from pages.widgets.folders.reachable import call_with_timeout
+from pages.widgets.follow import follow_work
 from pages.widgets.text import count, plain, time_left
 
 _WORK = "start.unpacking"
@@ -67,11 +68,13 @@ def _begin() -> None:
     work.start(work.run, failure="The project could not be unpacked")
 
 
-@st.fragment(run_every=0.7)
+@st.fragment
 def _watch_unpacking() -> None:
     """Show the progress, then the button that opens the project."""
     work: Unpacking | None = st.session_state.get(_WORK)
     with show_errors():
+        if work is not None:
+            follow_work(work, "unpack")
         if work is None or (work.over and work.made is None and work.problem is None):
             st.caption("Stopped; nothing was unpacked.")
             st.button("Back", key="start.unpack.back", on_click=_forget)

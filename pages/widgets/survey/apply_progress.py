@@ -12,11 +12,11 @@ from miml_core.project import Job, Project
 from miml_core.project.jobs.archive_targets import is_archive, known_archives
 from pages.widgets.errors import attempt, show_errors
 from pages.widgets.folders.reachable import NotReachable, call_with_timeout
+from pages.widgets.follow import follow
 from pages.widgets.guidance import empty_state
 from pages.widgets.insights.source import remembered_archive, show_archive
 from pages.widgets.text import count, percent, plain, thousands, time_left, when
 
-_SECONDS = 1.0
 _MOST_FAILURES = 1000
 _ENDED = {
     "done": ":material/check_circle: Done",
@@ -36,10 +36,11 @@ def archives_of(project: Project) -> list[Path]:
     return call_with_timeout(project.folder / "archives", lambda: known_archives(project.folder))
 
 
-@st.fragment(run_every=_SECONDS)
+@st.fragment
 @show_errors()
 def latest_archive(project: Project) -> None:
     """Show the latest job, and keep it up to date."""
+    follow(project, "latest-archive", steps=True, at_least_every=10.0)  # the archive may be on another disk
     job = next((job for job in project.jobs.list(limit=200) if job.kind == "apply" and job.state != "stopped"), None)
     if job is None:
         _no_job(project)

@@ -15,24 +15,25 @@ from pages.widgets.errors import action_button, attempt, show_errors
 from pages.widgets.folders.folder_chooser import chosen_folder, folder_chooser
 from pages.widgets.folders.paths import allowed_path, allowed_roots, new_folder_below
 from pages.widgets.folders.reachable import call_with_timeout
+from pages.widgets.follow import follow
 from pages.widgets.survey.apply_progress import archives_of
 from pages.widgets.text import plain
 
-_SECONDS = 2.0
 _HERE, _NEW = "here", "new"
 _INTO = {_HERE: "This project", _NEW: "A new project"}
 _MOST = 100_000
 _KNOWN = "survey.known_archives"
 
 
-@st.fragment(run_every=_SECONDS)
+@st.fragment
 @show_errors()
 def draw_sample(project: Project) -> None:
     """Draw how far the drawing is, with the way to the review once it is done, and the form.
 
-    The form is polled while a person fills it in. It stays in its place whatever the other part shows, and while a
+    The form is drawn again while a person fills it in. It stays in its place whatever the other part shows, and while a
     disk does not respond.
     """
+    follow(project, "draw-sample", steps=True, at_least_every=5.0)  # models are added to the archive
     status, form = st.container(), st.container()
     job = None
     with status:

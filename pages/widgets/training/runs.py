@@ -12,12 +12,12 @@ from miml_core.project.jobs.params import STOP_EARLY
 from miml_core.project.learning.training_runs import STOPPED_EARLY
 from pages.widgets.charts import learning_curves
 from pages.widgets.errors import attempt, show_errors
+from pages.widgets.follow import follow
 from pages.widgets.guidance import empty_state
 from pages.widgets.table_selection import picked_rows, selection_arguments
 from pages.widgets.text import count, length_of_time, plain, time_left, when
 from pages.widgets.training import model_descriptions
 
-_SECONDS = 1.0
 SCORES = {
     "sample": ("Accuracy", "Share of correct segments in a random sample (unbiased)"),
     "held_out_average_precision": (
@@ -49,11 +49,12 @@ def outdated_text(run: Run) -> str | None:
     return f"The current run is older than your work: since then {' and '.join(since)}. Train again to learn from that."
 
 
-@st.fragment(run_every=_SECONDS)
+@st.fragment
 def training_runs(project: Project) -> None:
     """Draw the training that runs and all earlier ones, and keep them up to date."""
     outdated, live, table, curves = st.container(), st.container(), st.container(), st.container()
     with show_errors():
+        follow(project, "training-runs", steps=True)
         runs = project.runs.list()
         current = next((run for run in runs if run.current), None)
         if current is not None and (sentence := outdated_text(current)):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from miml_core import BagtagError
 from miml_core.project import Class, Project, ProjectCounts
-from miml_core.project.queries.prediction_blocks import IMPORTED
 from pages.widgets.errors import action_button, show_errors
+from pages.widgets.follow import follow
 from pages.widgets.text import count, plain, thousands
 from pages.widgets.training import model_descriptions
 from pages.widgets.training.model_parameters import chosen_parameters, parameter_controls
 
 _MOST_NAMED = 6
-_SECONDS = 2.0
 
 
 def train_form(project: Project) -> None:
@@ -54,30 +51,20 @@ def _start_as_shown(project: Project) -> None:
     if missing := not_enough(project):
         raise BagtagError(missing)
     model = st.session_state["train.model"]
-    start_training(
-        project,
-        model,
-        chosen_parameters(model, key="train.params"),
-        seed=int(st.session_state["train.seed"]),
-        warm_start=st.session_state["train.warm"],
-    )
+    params = {
+        "model": model,
+        "params": chosen_parameters(model, key="train.params"),
+        "seed": int(st.session_state["train.seed"]),
+        "warm_start": st.session_state["train.warm"],
+    }
+    project.jobs.start("train", params)
 
 
-def start_training(
-    project: Project, model: str | None = None, params: dict[str, Any] | None = None, **more: Any
-) -> None:
-    """Queue a training; without a model, one like the current run (or the default)."""
-    if model is None:
-        run = project.runs.current()
-        is_trained = run is not None and run.model != IMPORTED
-        model, params = (run.model, run.params) if run and is_trained else (model_descriptions.DEFAULT, {})
-    project.jobs.start("train", {"model": model, "params": params or {}, **more})
-
-
-@st.fragment(run_every=_SECONDS)
+@st.fragment
 def learning_from(project: Project) -> None:
     """Show counts and warnings, and keep them up to date."""
     with show_errors():
+        follow(project, "learning-from")
         _learning_from(project)
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import Any
-
-import streamlit as st
+from functools import partial
 
 from miml_core.project import Project
 from pages.widgets.app.open_projects import open_once
 from pages.widgets.app.page_requests import latest_request
-from pages.widgets.canvas.component import STYLES, browser_access, ignore_report
-from pages.widgets.routes.assets import files
+from pages.widgets.browser_modules import browser_component, ignore_report
+from pages.widgets.canvas.component import STYLES, browser_access
 from pages.widgets.segment_selections import open_reported_similar
 
 
@@ -32,9 +29,4 @@ def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
         "request": latest_request(project, "wall"),
     }
     similar = partial(open_reported_similar, project, key)
-    _component()(key=key, data=data, on_rerun_change=ignore_report, on_similar_change=similar)
-
-
-@cache
-def _component() -> Any:
-    return st.components.v2.component("bagtag_wall", js=files()["loader.js"].decode())
+    browser_component("bagtag_wall")(key=key, data=data, on_rerun_change=ignore_report, on_similar_change=similar)

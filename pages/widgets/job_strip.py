@@ -1,9 +1,8 @@
 """The strip at the foot of every page: what works in the background, how long it will take, and a way to stop it.
 
-It polls, so a reload, another tab or a restarted server shows the same work. It never runs the page: parts of a page
-that follow background work poll for themselves, and on pages that are drawn once the strip offers to show what has
-changed. Work that another computer or another copy of the project queued is listed, and starts only when a person
-says so.
+A reload, another tab or a restarted server shows the same work. The strip never runs the page: parts of a page that
+show background work follow it themselves, and on pages that are drawn once the strip offers to show what has changed.
+Work that another computer or another copy of the project queued is listed, and starts only when a person says so.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import streamlit as st
 from miml_core import BagtagError, kernels
 from miml_core.project import Job, Project
 from pages.widgets.errors import attempt, show_errors
+from pages.widgets.follow import follow
 from pages.widgets.text import JOB_TITLES, count, plain, time_left
 
-_SECONDS = 1.0
 _WATCHED = "jobs.watched"
 _OVER = "jobs.over"
 _CHANGED = "jobs.changed"
@@ -38,10 +37,11 @@ def job_strip(project: Project, *, drawn_once: bool) -> None:
         _strip(project, drawn_once)
 
 
-@st.fragment(run_every=_SECONDS)
+@st.fragment
 @show_errors()
 def _strip(project: Project, drawn_once: bool) -> None:
     """Draw all work, each part in a container of its own: details stay open while other work begins and ends."""
+    follow(project, "job-strip", steps=True)
     with st.container(key="job-strip"):
         changed, over, stopped, working = st.container(), st.container(), st.container(), st.container()
     active = project.jobs.list(active=True)

@@ -1,0 +1,122 @@
+/**
+ * The way to another page. From the click on its link until it has arrived, Streamlit names the old page with all that
+ * the browser sends (`sendRerunBackMsg` in App.tsx of 1.67), and the server runs the page that was named last: a button
+ * whose message follows that of the link, or a text box that reports what was typed, would bring the old page back.
+ *
+ * So what was done before the click is sent before it, and on the page that is being left nothing can be done any more.
+ * This can go when the browser names the page it is going to; `tests/browser/test_page_change.py` fails without it.
+ */
+export const timing = {
+  reportedWithin: 250, // milliseconds: text boxes, sliders and tables report a change as late as this
+  look: 30,
+  givenUpAfter: 5000, // without a run of a script: the page never arrives, the server may be gone
+};
+
+let usedAt = -Infinity; // when the person last did something on the page
+let left = null; // the way to another page: {from, to, quietSince}
+let sending = null; // the timer of a link that waits for what was done before it
+let isPassing = false; // the click that goes on to Streamlit
+
+/** Return whether the person has asked for another page, which is not there yet. */
+export const isLeaving = () => left !== null;
+
+/** Return a component of Streamlit that reports nothing from the page that is being left. */
+export function untilLeaving(component) {
+  const report = (send) => (name, value) => (isLeaving() ? undefined : send(name, value));
+  const { setStateValue, setTriggerValue } = component;
+  return { ...component, setStateValue: report(setStateValue), setTriggerValue: report(setTriggerValue) };
+}
+
+/** Return whether Streamlit runs a script for this tab. */
+export function isScriptRunning() {
+  const app = document.querySelector("[data-testid=stApp]");
+  return app !== null && app.dataset.testScriptState !== "notRunning";
+}
+
+/** Return when the person last did something on the page, in milliseconds as of `performance.now()`. */
+export const lastUsed = () => usedAt;
+
+/** Watch what is done on the page; the function that is returned ends it. */
+export function watchPageChanges(target = window) {
+  const listeners = [
+    ["click", onClick],
+    ["pointerdown", onUse],
+    ["keydown", onUse],
+    ["input", onUse],
+    ["popstate", onHistory],
+  ];
+  for (const [name, listener] of listeners) target.addEventListener(name, listener, { capture: true });
+  return () => {
+    for (const [name, listener] of listeners) target.removeEventListener(name, listener, { capture: true });
+    arrive();
+  };
+}
+
+function onUse(event) {
+  if (event.type === "keydown" && left !== null && !isInLinks(event)) return event.stopImmediatePropagation();
+  if (!linkOf(event)) usedAt = performance.now();
+}
+
+function onHistory() {
+  if (location.pathname !== shownPage()) leave(location.pathname);
+}
+
+function onClick(event) {
+  if (isPassing) return;
+  const link = event.button || event.metaKey || event.ctrlKey || event.shiftKey ? null : linkOf(event);
+  if (link === null) return onUse(event);
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const wait = Math.max(0, usedAt + timing.reportedWithin - performance.now());
+  if (isInPage(document.activeElement)) document.activeElement.blur(); // what was typed is reported
+  leave(new URL(link.href).pathname);
+  clearTimeout(sending);
+  sending = setTimeout(() => follow(link), wait);
+}
+
+/** Return the link to another page of the app that an event is on; null if it is on none. */
+function linkOf(event) {
+  const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement && node.href);
+  if (!link || link.target === "_blank" || link.hasAttribute("download")) return null;
+  const address = new URL(link.href);
+  if (address.origin !== location.origin) return null;
+  return address.pathname !== location.pathname || isLeaving() ? link : null; // back to the page that is being left
+}
+
+function follow(link) {
+  const same = [...document.querySelectorAll("a[href]")].find((one) => one.href === link.href);
+  isPassing = true;
+  try {
+    (link.isConnected ? link : same)?.click();
+  } finally {
+    isPassing = false;
+  }
+}
+
+function leave(to) {
+  const isFirst = left === null;
+  left = { from: shownPage(), to, quietSince: performance.now() };
+  page()?.setAttribute("inert", "");
+  if (isFirst) look();
+}
+
+function look() {
+  if (left === null) return;
+  if (isScriptRunning()) left.quietSince = performance.now();
+  const isThere = shownPage() !== left.from || left.from === left.to;
+  if (isThere || performance.now() - left.quietSince > timing.givenUpAfter) arrive();
+  else setTimeout(look, timing.look);
+}
+
+function arrive() {
+  left = null;
+  page()?.removeAttribute("inert");
+}
+
+const page = () => document.querySelector("[data-testid=stMain]");
+
+/** Return the path of the page that Streamlit shows; its own address changes before that. */
+const shownPage = () => (document.querySelector("a[aria-current=page]") ?? location).pathname;
+
+const isInPage = (node) => Boolean(node && page()?.contains(node));
+const isInLinks = (event) => event.composedPath().some((node) => node instanceof HTMLAnchorElement);
