@@ -12,6 +12,7 @@ from streamlit import config
 
 from miml_core import kernels
 from pages.widgets.app.complete_runs import complete_runs
+from pages.widgets.app.kept_downloads import keep_downloads
 from pages.widgets.app.origin_check import OriginCheck, allowed_hosts
 
 
@@ -30,5 +31,6 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     """
     config.set_option("server.allowedHosts", sorted(allowed_hosts()))
     complete_runs()
+    keep_downloads()
     await to_thread.run_sync(kernels.compile_in_background)
     yield

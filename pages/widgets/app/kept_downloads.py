@@ -1,0 +1,36 @@
+"""Have a file that is asked for while its page runs again delivered.
+
+Works around a fault of Streamlit 1.67: a `download_button` whose content is made on a click has a new id in every run,
+and `MediaFileManager._remove_orphaned_deferred_callables` forgets the one before as soon as any run of any tab ends.
+Until the browser has drawn the new button, a click asks for the old id and fails ("Deferred file ... not found"): one
+that follows a changed filter at once, or any on a busy computer. Files whose content is known already are kept for one
+more run (`mark_for_delete`). Here content that is made on a click can still be asked for some time later.
+
+Without this, `tests/pages/test_kept_downloads.py` fails. It can go when that passes without it.
+"""
+
+from __future__ import annotations
+
+import time
+
+from streamlit.runtime.media_file_manager import MediaFileManager
+
+KEPT_S = 30.0
+_last_used: dict[str, float] = {}
+
+
+def keep_downloads() -> None:
+    """Have what a click makes forgotten only some time after its button was drawn anew."""
+    MediaFileManager._remove_orphaned_deferred_callables = _remove_old  # type: ignore[method-assign]
+
+
+def _remove_old(self: MediaFileManager) -> None:
+    now = time.monotonic()
+    active = {file for files in self._files_by_session_and_coord.values() for file in files.values()}
+    for file in list(self._deferred_callables):
+        if file in active:
+            _last_used[file] = now
+        elif now - _last_used.setdefault(file, now) > KEPT_S:
+            self._drop_deferred_id(file)
+    for file in _last_used.keys() - self._deferred_callables.keys():
+        del _last_used[file]
