@@ -3,6 +3,7 @@
  * module, and `data.styles`), which the browser fetches once from the app's own route.
  */
 const loading = new Map();
+const PAUSES = [300, 1000, 3000]; // milliseconds; Streamlit never shows a component again whose first showing failed
 
 async function load(root, { entry, styles: names }) {
   const text = (name) => fetch(new URL(name, root)).then((response) => response.text());
@@ -10,6 +11,17 @@ async function load(root, { entry, styles: names }) {
   const styles = new CSSStyleSheet();
   styles.replaceSync(css.join("\n"));
   return { show, styles };
+}
+
+async function loadPatiently(...args) {
+  for (const pause of PAUSES) {
+    try {
+      return await load(...args);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+  return load(...args);
 }
 
 /** The canvas is as high as this from the start, so that the page below it does not move. */
@@ -24,7 +36,7 @@ function reserveSpace({ parentElement: home, data }) {
 export default async function (component) {
   const { base, assets, entry } = component.data;
   reserveSpace(component);
-  if (!loading.has(entry)) loading.set(entry, load(new URL(`${base}/bagtag/assets/${assets}/`, location.origin), component.data));
+  if (!loading.has(entry)) loading.set(entry, loadPatiently(new URL(`${base}/bagtag/assets/${assets}/`, location.origin), component.data));
   try {
     const { show, styles } = await loading.get(entry);
     return show(component, styles);

@@ -1,19 +1,15 @@
-/**
- * What is reported to Streamlit: the bag on screen (if the page depends on it), what to open on the wall, and that the
- * page has to run again.
- */
+/** What is reported to Streamlit: the bag on screen (if the page depends on it), and what to open on the wall. */
+import { runPage } from "./page_run.js";
 
 const REPORT_AFTER = 120; // milliseconds without another change
-const RERUN_EVERY = 1500;
 
 export class StreamlitBridge {
   #timer = null;
   #reported = null;
-  #requested = 0;
 
   constructor(disposables, editor) {
     this.editor = editor;
-    disposables.listen(editor.api, "unauthorized", () => this.#requestRerun());
+    disposables.listen(editor.api, "unauthorized", runPage); // a restarted server accepts only the token of a new run
     disposables.listen(window, "click", () => this.#reportPending(), { capture: true });
     disposables.atEnd(() => clearTimeout(this.#timer));
   }
@@ -42,12 +38,5 @@ export class StreamlitBridge {
   /** Show the segments most like one on the wall: another page, or another list of it. */
   showSimilar(segment) {
     this.editor.component.setTriggerValue("similar", segment);
-  }
-
-  /** After a restart of the server only a page run brings a token that it accepts. */
-  #requestRerun() {
-    if (Date.now() - this.#requested < RERUN_EVERY) return;
-    this.#requested = Date.now();
-    this.editor.component.setStateValue("rerun", this.#requested);
   }
 }

@@ -6,6 +6,7 @@
  * request never meets one of the person's, and what it draws never meets a page that is about to be replaced.
  */
 import { isLeaving, isScriptRunning, lastUsed, watchPageChanges } from "./page_change.js";
+import { runPage } from "./page_run.js";
 
 export const timing = {
   every: 500, // milliseconds between two questions to the server
@@ -13,6 +14,7 @@ export const timing = {
   afterUse: 300,
   longestWait: 3000, // for a pause of somebody who uses the page all the time
   lost: 5000, // a part that has not run after this is asked again
+  answer: 10000, // a server that takes longer, on a disk that does not respond, is asked again
 };
 
 const parts = new Map(); // element of the component -> Part
@@ -70,13 +72,18 @@ async function watch() {
   isWatching = false;
 }
 
-/** Ask the server once per address; one that does not respond, or not as it should, is asked again later. */
+/**
+ * Ask the server once per address; one that does not respond, or not as it should, is asked again later. One that was
+ * restarted does not accept the token (401): only a run of the page brings another.
+ */
 async function currentStates() {
   const wanted = new Map([...parts.values()].map((part) => [part.address, part.token]));
   const states = new Map();
   for (const [address, token] of wanted) {
     try {
-      const response = await fetch(address, { headers: { "X-Bagtag-Token": token }, cache: "no-store" });
+      const signal = AbortSignal.timeout(timing.answer);
+      const response = await fetch(address, { headers: { "X-Bagtag-Token": token }, cache: "no-store", signal });
+      if (response.status === 401) runPage();
       if (response.ok) states.set(address, await response.json());
     } catch {
       continue; // the server is not there: Streamlit says so

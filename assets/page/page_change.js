@@ -4,21 +4,34 @@
  * whose message follows that of the link, or a text box that reports what was typed, would bring the old page back.
  *
  * So what was done before the click is sent before it, and on the page that is being left nothing can be done any more.
+ * The server may also be about to switch pages by itself, or to run the old one again, and forget the link over it: it
+ * is clicked once more then.
  * This can go when the browser names the page it is going to; `tests/browser/test_page_change.py` fails without it.
  */
 export const timing = {
   reportedWithin: 250, // milliseconds: text boxes, sliders and tables report a change as late as this
   look: 30,
+  readyWithin: 3000, // a link is followed after this at the latest
+  clickedAgainAfter: 1000, // without a run of a script, while another page is shown
   givenUpAfter: 5000, // without a run of a script: the page never arrives, the server may be gone
 };
 
 let usedAt = -Infinity; // when the person last did something on the page
-let left = null; // the way to another page: {from, to, quietSince}
+let left = null; // the way to another page: {from, to, link or null, isSent, isLast: it will not be sent again, quietSince}
 let sending = null; // the timer of a link that waits for what was done before it
+let isReady = () => true; // whether the server can take a link
 let isPassing = false; // the click that goes on to Streamlit
 
 /** Return whether the person has asked for another page, which is not there yet. */
 export const isLeaving = () => left !== null;
+
+/** Return whether the server was asked for another page, which is not there yet. */
+export const isPageRequested = () => left !== null && left.isSent;
+
+/** Have links wait until a condition holds. */
+export function followLinksWhen(condition) {
+  isReady = condition;
+}
 
 /** Return a component of Streamlit that reports nothing from the page that is being left. */
 export function untilLeaving(component) {
@@ -54,11 +67,11 @@ export function watchPageChanges(target = window) {
 
 function onUse(event) {
   if (event.type === "keydown" && left !== null && !isInLinks(event)) return event.stopImmediatePropagation();
-  if (!linkOf(event)) usedAt = performance.now();
+  if (!linkOf(event) || isEdited(document.activeElement)) usedAt = performance.now();
 }
 
 function onHistory() {
-  if (location.pathname !== shownPage()) leave(location.pathname);
+  if (location.pathname !== shownPage()) leave(location.pathname, null);
 }
 
 function onClick(event) {
@@ -69,14 +82,25 @@ function onClick(event) {
   event.stopImmediatePropagation();
   const wait = Math.max(0, usedAt + timing.reportedWithin - performance.now());
   if (isInPage(document.activeElement)) document.activeElement.blur(); // what was typed is reported
-  leave(new URL(link.href).pathname);
+  leave(new URL(link.href).pathname, link);
   clearTimeout(sending);
-  sending = setTimeout(() => follow(link), wait);
+  sending = setTimeout(followWhenReady, wait, link, performance.now());
 }
 
-/** Return the link to another page of the app that an event is on; null if it is on none. */
+function followWhenReady(link, clicked) {
+  if (!isReady() && performance.now() - clicked < timing.readyWithin) {
+    sending = setTimeout(followWhenReady, timing.look, link, clicked);
+    return;
+  }
+  if (left !== null) left.isSent = true;
+  follow(link);
+}
+
+/** Return the link to another page of the app that an event is on; null if it is on none. The logo is a link home. */
 function linkOf(event) {
-  const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement && node.href);
+  const path = event.composedPath();
+  const isLogo = path.some((node) => node.dataset?.testid === "stLogoLink");
+  const link = isLogo ? home() : path.find((node) => node instanceof HTMLAnchorElement && node.href);
   if (!link || link.target === "_blank" || link.hasAttribute("download")) return null;
   const address = new URL(link.href);
   if (address.origin !== location.origin) return null;
@@ -93,9 +117,9 @@ function follow(link) {
   }
 }
 
-function leave(to) {
+function leave(to, link) {
   const isFirst = left === null;
-  left = { from: shownPage(), to, quietSince: performance.now() };
+  left = { from: shownPage(), to, link, isSent: link === null, isLast: link === null, quietSince: performance.now() };
   page()?.setAttribute("inert", "");
   if (isFirst) look();
 }
@@ -103,9 +127,17 @@ function leave(to) {
 function look() {
   if (left === null) return;
   if (isScriptRunning()) left.quietSince = performance.now();
-  const isThere = shownPage() !== left.from || left.from === left.to;
-  if (isThere || performance.now() - left.quietSince > timing.givenUpAfter) arrive();
-  else setTimeout(look, timing.look);
+  const quiet = performance.now() - left.quietSince;
+  const isElsewhere = left.isLast && shownPage() !== left.from;
+  if (shownPage() === left.to || isElsewhere || quiet > timing.givenUpAfter) {
+    arrive();
+    return;
+  }
+  if (!left.isLast && left.isSent && quiet > timing.clickedAgainAfter) {
+    left.isLast = true;
+    follow(left.link);
+  }
+  setTimeout(look, timing.look);
 }
 
 function arrive() {
@@ -113,10 +145,14 @@ function arrive() {
   page()?.removeAttribute("inert");
 }
 
+/** Return the link to the first page of the app, which is where the logo leads; there is none while links are hidden. */
+const home = () => document.querySelector("[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]");
+
 const page = () => document.querySelector("[data-testid=stMain]");
 
 /** Return the path of the page that Streamlit shows; its own address changes before that. */
 const shownPage = () => (document.querySelector("a[aria-current=page]") ?? location).pathname;
 
+const isEdited = (node) => Boolean(node?.matches("input, textarea, [contenteditable]"));
 const isInPage = (node) => Boolean(node && page()?.contains(node));
 const isInLinks = (event) => event.composedPath().some((node) => node instanceof HTMLAnchorElement);

@@ -14,6 +14,7 @@ from pages.widgets.app.project_menu import project_menu
 from pages.widgets.app.session import asked_page, close_project, current_project
 from pages.widgets.birdnet import load_birdnet
 from pages.widgets.errors import forget_errors, show_errors
+from pages.widgets.follow import follow_server
 from pages.widgets.job_strip import job_strip
 from pages.widgets.library.add_media import add_media_dialog
 from pages.widgets.library.class_editor import class_dialog
@@ -62,6 +63,7 @@ def frame() -> None:
     """Run the page that is asked for; without an open project there is only the welcome."""
     st.html(_STYLES)
     project = _project_or_reason()
+    follow_server()
     if project is None:
         st.session_state.pop(_PAGE, None)
         st.navigation([st.Page("welcome.py", title="Welcome", default=True)], position="hidden").run()

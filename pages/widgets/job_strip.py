@@ -41,7 +41,7 @@ def job_strip(project: Project, *, drawn_once: bool) -> None:
 @show_errors()
 def _strip(project: Project, drawn_once: bool) -> None:
     """Draw all work, each part in a container of its own: details stay open while other work begins and ends."""
-    follow(project, "job-strip", steps=True)
+    follow(project, "job-strip", edits=False, steps=True)
     with st.container(key="job-strip"):
         changed, over, stopped, working = st.container(), st.container(), st.container(), st.container()
     active = project.jobs.list(active=True)

@@ -9,6 +9,7 @@ import streamlit as st
 from miml_core.project import Project
 from pages.widgets.app.open_projects import open_once
 from pages.widgets.canvas import canvas, request_bag
+from pages.widgets.follow import follow_server
 
 st.set_page_config("Canvas", layout="wide")
 asked = st.query_params
@@ -18,6 +19,7 @@ st.session_state.runs = st.session_state.get("runs", 0) + 1
 if "bag" in asked and st.session_state.runs == 1:
     request_bag(project, int(asked["bag"]))
 
+follow_server()
 away = st.toggle("Away", key="away")
 st.button("Run again", key="again")
 st.text_input("Note", key="note")

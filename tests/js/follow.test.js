@@ -1,4 +1,5 @@
 import { show, timing } from "/assets/follow.js";
+import { show as showPageRun } from "/assets/page_run.js";
 import { equal, test, until } from "/tests/check.js";
 
 Object.assign(timing, { every: 10, look: 5, afterUse: 0, lost: 60000 });
@@ -8,10 +9,12 @@ window.fetch = async (address, { headers }) => {
   asked += 1;
   if (headers["X-Bagtag-Token"] !== "key") throw new Error("no token");
   if (states[address] === null) throw new TypeError("Failed to fetch");
+  if (states[address] === "restarted") return { ok: false, status: 401 };
   return { ok: states[address] !== undefined, json: async () => states[address] };
 };
 const app = document.createElement("div");
 app.dataset.testid = "stApp";
+app.dataset.testConnectionState = "CONNECTED";
 document.body.append(app);
 
 /** Wait until a part was found to be up to date so many times more. */
@@ -103,6 +106,16 @@ test("a server that does not respond, or knows nothing of it, is asked again wit
   await until(() => parts[0].runs === 1);
   equal(parts[1].runs, 0);
   for (const one of parts) one.parentElement.remove();
+});
+
+test("a server that was restarted has the whole page run", async () => {
+  const triggers = [];
+  showPageRun({ setTriggerValue: (name) => triggers.push(name) });
+  states.restarted = "restarted";
+  const one = part("restarted", { revision: "1" });
+  await until(() => triggers.length > 0);
+  equal([triggers, one.runs], [["lost"], 0]);
+  one.parentElement.remove();
 });
 
 test("a part that reads files outside the project runs now and then", async () => {

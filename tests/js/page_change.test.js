@@ -5,7 +5,8 @@ import { equal, test, until } from "/tests/check.js";
 function draw() {
   const sent = [];
   const body = document.createElement("div");
-  body.innerHTML = `<nav><a href="/tag" aria-current="page">Tag</a><a href="/train">Train</a><a href="/wall">Wall</a></nav>
+  body.innerHTML = `<button data-testid="stLogoLink"></button>
+    <nav><a href="/tag" aria-current="page" data-testid="stTopNavLink">Tag</a><a href="/train">Train</a><a href="/wall">Wall</a></nav>
     <div data-testid="stMain"><input><button>Start</button></div>`;
   document.body.replaceChildren(body);
   const [tag, train, wall] = body.querySelectorAll("a");
@@ -108,6 +109,49 @@ test("a click on a link is no use of the page; a click on the page is", () => {
   main.dispatchEvent(new Event("pointerdown", { bubbles: true, composed: true }));
   equal(lastUsed() > before, true);
   end();
+});
+
+test("a table cell that is being edited reports before the link is followed", async () => {
+  const { sent, train, end } = draw();
+  const cell = document.createElement("textarea"); // drawn over the page, not in it
+  document.body.append(cell);
+  cell.focus();
+  const pressed = performance.now();
+  train.dispatchEvent(new Event("pointerdown", { bubbles: true, composed: true }));
+  train.click();
+  await until(() => sent.length === 1);
+  const waited = performance.now() - pressed;
+  equal(waited >= 249, true, `after ${waited} ms`);
+  end();
+});
+
+test("the logo leads to the first page as its link does", async () => {
+  const { sent, tag, train, main, end, arriveAt } = draw();
+  arriveAt(train);
+  document.querySelector("[data-testid=stLogoLink]").click();
+  equal([isLeaving(), main.hasAttribute("inert")], [true, true]);
+  await until(() => sent.length > 0);
+  equal(sent, ["Tag"]);
+  arriveAt(tag);
+  await until(() => !isLeaving());
+  end();
+});
+
+test("a link that the server forgot is clicked once more", async () => {
+  timing.clickedAgainAfter = 50;
+  for (const switched of [false, true]) {
+    const { sent, train, wall, end, arriveAt } = draw();
+    train.click();
+    if (switched) arriveAt(wall); // by what a button of the page did
+    await until(() => sent.length > 1);
+    equal(isLeaving(), true);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    equal([sent, isLeaving()], [["Train", "Train"], !switched]);
+    arriveAt(train);
+    await until(() => !isLeaving());
+    end();
+  }
+  timing.clickedAgainAfter = 1000;
 });
 
 test("back to the page that is being left", async () => {

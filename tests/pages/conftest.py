@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from miml_core.project import Project
@@ -16,6 +18,14 @@ from tests.browser.projects import picture_project, sound_project
 from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_read_once() -> Iterator[None]:
+    """Let all apps know what Streamlit finds in the installed packages: each would read 200 files for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture
@@ -73,6 +83,18 @@ def canvases(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
 
     monkeypatch.setattr("pages.widgets.canvas.canvas", canvas)
     return asked
+
+
+@pytest.fixture
+def followed(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+    """The data of each part that follows the project or some work, by its name."""
+    parts: dict[str, dict[str, Any]] = {}
+
+    def component(name: str) -> Callable[..., None]:
+        return lambda key, data, **callbacks: parts.update({key.removeprefix("follow-"): data})
+
+    monkeypatch.setattr("pages.widgets.follow.browser_component", component)
+    return parts
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def tab(monkeypatch, clock):
     name = "_remove_orphaned_deferred_callables"
     monkeypatch.setattr(manager_class, name, getattr(manager_class, name))
     monkeypatch.setattr(media_file_manager, "_get_session_id", lambda: "tab")
-    monkeypatch.setattr(kept_downloads, "_last_used", {})
+    monkeypatch.setattr(kept_downloads, "_replaced_at", {})
     kept_downloads.keep_downloads()
     return Tab(manager_class(MemoryMediaFileStorage("/media")))
 
@@ -51,6 +51,16 @@ def test_a_button_of_the_run_before_still_works(tab):
     assert tab.manager.execute_deferred(now).endswith(".csv")
 
 
+def test_a_button_that_was_drawn_long_ago_still_works_when_the_page_runs_again(tab, clock):
+    before = tab.draw()
+    tab.manager.remove_orphaned_files()
+    clock[0] += 10 * kept_downloads.KEPT_S
+    tab.begin()
+    tab.draw()
+    tab.manager.remove_orphaned_files()
+    assert tab.manager.execute_deferred(before).endswith(".csv")
+
+
 def test_it_is_forgotten_later_and_the_one_of_the_last_run_never(tab, clock):
     before = tab.draw()
     tab.begin()
@@ -63,4 +73,4 @@ def test_it_is_forgotten_later_and_the_one_of_the_last_run_never(tab, clock):
     with pytest.raises(MediaFileStorageError, match="not found"):
         tab.manager.execute_deferred(before)
     assert tab.manager.execute_deferred(now).endswith(".csv")
-    assert set(kept_downloads._last_used) == {now}
+    assert kept_downloads._replaced_at == {}

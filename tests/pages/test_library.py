@@ -133,18 +133,23 @@ def test_the_most_pressing_state_of_a_bag_is_shown(facts, expected):
     assert state_of(SimpleNamespace(**usual | facts)) == expected
 
 
-def test_thumbnails_that_take_too_long_wait_for_the_next_look(project, monkeypatch):
+def test_thumbnails_that_take_too_long_wait_for_the_next_look(project, show, followed, monkeypatch):
     bags = project.bags.list().bags
     monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", -1.0)
-    assert thumbnails(project, bags) == {}
+    assert thumbnails(project, bags) == ({}, False)
+    app = show(project)
     monkeypatch.setattr("pages.widgets.library.thumbnails._SECONDS_A_LOOK", 60.0)
-    assert set(thumbnails(project, bags)) == {bag.id for bag in bags}
+    pictures, complete = thumbnails(project, bags)
+    assert (set(pictures), complete) == ({bag.id for bag in bags}, True)
+    assert followed.pop("thumbnails")["atLeastEvery"] == 1.0, "the page asks for the rest soon"
+    app.run()
+    assert "library-bags" in followed and "thumbnails" not in followed
 
 
 def test_a_file_that_cannot_be_read_has_no_thumbnail_and_does_not_stop_the_page(project):
     bags = project.bags.list().bags
     project.media.path(bags[0].id).write_bytes(b"no sound at all")
-    assert set(thumbnails(project, bags)) == {bag.id for bag in bags[1:]}
+    assert set(thumbnails(project, bags)[0]) == {bag.id for bag in bags[1:]}
 
 
 def test_a_changed_file_is_shown_and_can_be_accepted(project, show):
@@ -177,6 +182,6 @@ def test_the_picture_of_a_file_comes_back_with_it(project):
     bags = project.bags.list().bags
     path = project.media.path(bags[0].id)
     path.rename(path.with_suffix(".away"))
-    assert set(thumbnails(project, project.bags.list().bags)) == {bag.id for bag in bags[1:]}
+    assert set(thumbnails(project, project.bags.list().bags)[0]) == {bag.id for bag in bags[1:]}
     path.with_suffix(".away").rename(path)
-    assert set(thumbnails(project, project.bags.list().bags)) == {bag.id for bag in bags}
+    assert set(thumbnails(project, project.bags.list().bags)[0]) == {bag.id for bag in bags}

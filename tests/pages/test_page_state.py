@@ -28,18 +28,6 @@ def client():
         yield client
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """The data of each part that was drawn, by its name."""
-    parts = {}
-
-    def mount(name):
-        return lambda key, data, **callbacks: parts.update({key.removeprefix("follow-"): data})
-
-    monkeypatch.setattr(follow, "browser_component", mount)
-    return parts
-
-
 def changed(before, after):
     return {topic for topic in before if before[topic] != after[topic]}
 
@@ -73,22 +61,41 @@ def test_an_edit_a_job_and_its_steps_change_what_they_should(project, monkeypatc
     assert changed(noted, ended) == {"revision"}, "no job is active"
 
 
-def test_the_browser_gets_the_state_that_a_part_was_drawn_with(project, client, drawn):
+def test_the_browser_gets_the_state_that_a_part_was_followed_with(project, client, followed):
     open_projects.open_once(project.folder)
     follow.follow(project, "strip", steps=True)
     follow.follow(project, "counts", at_least_every=5.0)
-    strip, counts = drawn["strip"], drawn["counts"]
+    strip, counts = followed["strip"], followed["counts"]
     assert client.get(strip["address"], headers=KEY).json() == strip["seen"]
     assert set(counts["seen"]) == {"revision", "jobs"} and counts["seen"].items() <= strip["seen"].items()
     assert (strip["atLeastEvery"], counts["atLeastEvery"]) == (None, 5.0)
     follow.follow(project, "counts")
-    assert counts["run"] != drawn["counts"]["run"], "the browser learns of every run"
+    assert counts["run"] != followed["counts"]["run"], "the browser learns of every run"
 
 
-def test_work_is_followed_as_long_as_somebody_holds_it(client, drawn):
+def test_a_project_that_cannot_be_read_is_followed_until_it_can_be(project, client, followed, monkeypatch):
+    open_projects.open_once(project.folder)
+    away = project.folder.with_name("away")
+    project.folder.rename(away)
+    follow.follow(project, "strip", steps=True)
+    strip = followed["strip"]
+    assert strip["seen"] == {"revision": "", "jobs": "", "steps": ""}
+    assert client.get(strip["address"], headers=KEY).status_code == 503
+    away.rename(project.folder)
+    assert all(client.get(strip["address"], headers=KEY).json().values()), "what is shown is out of date"
+
+
+def test_a_part_names_what_it_shows(project, followed):
+    follow.follow(project, "jobs", edits=False)
+    follow.follow(project, "strip", edits=False, steps=True)
+    assert set(followed["jobs"]["seen"]) == {"jobs"}
+    assert set(followed["strip"]["seen"]) == {"jobs", "steps"}
+
+
+def test_work_is_followed_as_long_as_somebody_holds_it(client, followed):
     work = BackgroundWork(share=0.25)
     follow.follow_work(work, "demo")
-    address, seen = drawn["demo"]["address"], drawn["demo"]["seen"]
+    address, seen = followed["demo"]["address"], followed["demo"]["seen"]
     assert client.get(address).status_code == 401
     assert client.get(address, headers=KEY).json() == seen
     states = [seen]

@@ -16,7 +16,8 @@ import time
 from streamlit.runtime.media_file_manager import MediaFileManager
 
 KEPT_S = 30.0
-_last_used: dict[str, float] = {}
+_replaced_at: dict[str, float] = {}
+"""When a run that did not draw the button any more had ended, by the id of its file."""
 
 
 def keep_downloads() -> None:
@@ -29,8 +30,8 @@ def _remove_old(self: MediaFileManager) -> None:
     active = {file for files in self._files_by_session_and_coord.values() for file in files.values()}
     for file in list(self._deferred_callables):
         if file in active:
-            _last_used[file] = now
-        elif now - _last_used.setdefault(file, now) > KEPT_S:
+            _replaced_at.pop(file, None)
+        elif now - _replaced_at.setdefault(file, now) > KEPT_S:
             self._drop_deferred_id(file)
-    for file in _last_used.keys() - self._deferred_callables.keys():
-        del _last_used[file]
+    for file in _replaced_at.keys() - self._deferred_callables.keys():
+        del _replaced_at[file]

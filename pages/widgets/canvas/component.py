@@ -88,9 +88,7 @@ def canvas(
         key=key,
     )
     similar = partial(open_reported_similar, project, key)
-    browser_component("bagtag_canvas")(
-        key=key, data=data, on_shown_change=ignore_report, on_rerun_change=ignore_report, on_similar_change=similar
-    )
+    browser_component("bagtag_canvas")(key=key, data=data, on_shown_change=ignore_report, on_similar_change=similar)
     reported = reported_bag(key) if report_bag else None
     return bag_id if reported is None else reported
 

@@ -45,7 +45,9 @@ PER_PAGE = 25
 
 def bag_table(project: Project, page: BagPage, *, key: str) -> list[Bag]:
     """Draw the table; return the bags selected in it."""
-    pictures = thumbnails(project, page.bags)
+    pictures, complete = thumbnails(project, page.bags)
+    if not complete:
+        follow(project, "thumbnails", edits=False, at_least_every=1.0)
     classes = project.classes.list()
     names = {one.id: one.name for one in classes}
     sound = project.kind == "sound"

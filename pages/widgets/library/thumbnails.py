@@ -22,13 +22,14 @@ _LONGEST_SECONDS = 15.0
 _SECONDS_A_LOOK = 0.6
 
 
-def thumbnails(project: Project, bags: Sequence[Bag]) -> dict[int, str]:
-    """Return data URLs by bag id.
+def thumbnails(project: Project, bags: Sequence[Bag]) -> tuple[dict[int, str], bool]:
+    """Return data URLs by bag id, and whether these are all.
 
     Making many takes longer than a page may: after a moment the rest is left for the next call.
     """
     until = time.monotonic() + _SECONDS_A_LOOK
     found: dict[int, str] = {}
+    complete = True
     for bag in bags:
         name = f"{bag.id}-{_safe(bag.thumbnail_key)}.jpg"
         content = cache.read(project.folder, name, _FOLDER)
@@ -36,12 +37,13 @@ def thumbnails(project: Project, bags: Sequence[Bag]) -> dict[int, str]:
             if bag.missing or bag.changed or bag.not_allowed:
                 continue  # not kept: the file may come back
             if time.monotonic() > until:
+                complete = False
                 continue
             content = _make(project, bag)
             cache.write(project.folder, name, content, _FOLDER)
         if content:
             found[bag.id] = f"data:image/jpeg;base64,{base64.b64encode(content).decode()}"
-    return found
+    return found, complete
 
 
 def _make(project: Project, bag: Bag) -> bytes:

@@ -7,7 +7,7 @@ from functools import partial
 from miml_core.project import Project
 from pages.widgets.app.open_projects import open_once
 from pages.widgets.app.page_requests import latest_request
-from pages.widgets.browser_modules import browser_component, ignore_report
+from pages.widgets.browser_modules import browser_component
 from pages.widgets.canvas.component import STYLES, browser_access
 from pages.widgets.segment_selections import open_reported_similar
 
@@ -29,4 +29,4 @@ def wall(project: Project, *, around: int = 92, key: str = "wall.grid") -> None:
         "request": latest_request(project, "wall"),
     }
     similar = partial(open_reported_similar, project, key)
-    browser_component("bagtag_wall")(key=key, data=data, on_rerun_change=ignore_report, on_similar_change=similar)
+    browser_component("bagtag_wall")(key=key, data=data, on_similar_change=similar)
