@@ -3,7 +3,8 @@
  *
  * The server then has another token and none of the page's fragments, and drops all requests for these
  * (`AppSession.request_rerun` of Streamlit 1.67). The browser asks for a run by itself only if a script was running, or
- * if the last run was that of a fragment (`handleConnectionStateChanged` in App.tsx). This can go when it always asks;
+ * if the last run was that of a fragment (`handleConnectionStateChanged` in App.tsx; what is left of
+ * https://github.com/streamlit/streamlit/issues/11660). This can go when it always asks;
  * `tests/browser/test_restarted_server.py` fails without it.
  *
  * Links wait for that run: Streamlit names the project only in the address, and leaves it out when another page is asked

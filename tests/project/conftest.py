@@ -68,27 +68,46 @@ def add_bags(project: Project, n: int, n_segments: int = 5) -> list[int]:
     return made
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    """Yield an empty project, annotator Ann."""
-    with Project.create(tmp_path / "project", annotator="Ann") as made:
-        yield made
+@pytest.fixture(scope="session")
+def ready_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of closed projects, of which tests get copies: making one takes longer than most tests."""
+    home = tmp_path_factory.mktemp("ready-made")
+    Project.create(home / "empty" / "project", annotator="Ann").close()
+    with open_copy(home / "empty" / "project", home / "small" / "project") as small:
+        add_bags(small, 2)
+        for name in ("Wren", "Robin", "Owl"):
+            small.edits.add_class(name)
+    with open_copy(home / "small" / "project", home / "predicted" / "project") as predicted:
+        store_run(predicted, lambda n: np.tile([0.6, 0.3, 0.0, 0.1], (n, 1)))
+    return home
 
 
-@pytest.fixture
-def small(project: Project) -> Project:
-    """Return a project with two bags of five segments; classes Wren (1), Robin (2) and Owl (3)."""
-    add_bags(project, 2)
-    for name in ("Wren", "Robin", "Owl"):
-        project.edits.add_class(name)
+def open_copy(source: Path, folder: Path) -> Project:
+    """Open a copy of a closed project as if it had just been created: the first edit makes no backup."""
+    project = Project.open(shutil.copytree(source, folder), annotator="Ann")
+    project.store._daily.postpone()
     return project
 
 
 @pytest.fixture
-def predicted(small: Project) -> Project:
-    """Return `small` with a run that predicts Wren (.6), Robin (.3), background (.1) for all segments of bag 1."""
-    store_run(small, lambda n: np.tile([0.6, 0.3, 0.0, 0.1], (n, 1)))
-    return small
+def project(ready_made: Path, tmp_path: Path) -> Iterator[Project]:
+    """Yield an empty project, annotator Ann."""
+    with open_copy(ready_made / "empty" / "project", tmp_path / "project") as project:
+        yield project
+
+
+@pytest.fixture
+def small(ready_made: Path, tmp_path: Path) -> Iterator[Project]:
+    """Yield a project with two bags of five segments; classes Wren (1), Robin (2) and Owl (3)."""
+    with open_copy(ready_made / "small" / "project", tmp_path / "project") as project:
+        yield project
+
+
+@pytest.fixture
+def predicted(ready_made: Path, tmp_path: Path) -> Iterator[Project]:
+    """Yield `small` with a run that predicts Wren (.6), Robin (.3), background (.1) for all segments of bag 1."""
+    with open_copy(ready_made / "predicted" / "project", tmp_path / "project") as project:
+        yield project
 
 
 @pytest.fixture

@@ -18,13 +18,19 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "miml_core.worker",
+        "miml_core.project.jobs.tasks.exporting",
+        "miml_core.project.jobs.tasks.importing",
+        "miml_core.project.jobs.tasks.predicting",
+        "miml_core.project.jobs.tasks.segmenting",
         "miml_core.project.jobs.tasks.training",
         "miml_core.features.acoustic_kernels",
         "miml_core.instances",
         "miml_core.models.ored_lr",
         "scipy.ndimage",
         "scipy.optimize",
+        "sklearn.metrics",
         "soundfile",
+        "tests.project.loaded_kernels",
         "tests.project.processes",
     ]
 )
@@ -146,14 +152,21 @@ def is_cancelled(context: JobContext) -> bool:
 def work(folder: str, job_id: int, hold_at: int | None, stubborn: bool, ready: Connection) -> None:
     """Run a worker that reports each step it begins, and stays at step `hold_at` until it is cancelled or killed.
 
-    A stubborn one does not even notice that it was cancelled.
+    A stubborn one does not even notice that it was cancelled. What takes a worker a second takes this one a moment.
     """
     from miml_core import worker
+    from miml_core.project.jobs import context
+    from miml_core.project.jobs import worker as job_worker
     from miml_core.project.jobs.context import JobContext
     from miml_core.project.jobs.tasks import processes
 
     os.setsid()
     processes._WORTH_SECONDS = math.inf  # a forked process may not start others, and a slow machine would want them
+    job_worker._PAUSE_SECONDS = 0.002  # as long as others wait between two tries to write
+    if hold_at is not None:
+        context._BEAT_SECONDS = 0.05
+    if stubborn:
+        context._GRACE_SECONDS = 0.1
     report = JobContext.report
 
     def held_report(self: JobContext, done: int, of: int, message: str) -> None:

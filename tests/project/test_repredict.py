@@ -15,7 +15,8 @@ from miml_core.project.jobs import launch, repredict, worker
 from miml_core.project.jobs.tasks import training
 from miml_core.project.learning import predicting
 from tests.conftest import PATIENCE
-from tests.project.conftest import add_bags, row_of_boxes
+from tests.project.conftest import add_bags, open_copy, row_of_boxes
+from tests.project.job_stages import forked_workers
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -55,9 +56,8 @@ def test_bags_wait_in_one_queue_each_once(monkeypatch, caplog):
     assert [record.message for record in caplog.records] == ["Bag 3 could not be predicted again"]
 
 
-@pytest.fixture
-def trained(project: Project) -> Project:
-    """Return a project of four tagged bags with a trained model."""
+def tag_and_train(project: Project) -> None:
+    """Give an empty project four tagged bags and a trained model."""
     add_bags(project, 4)
     for name in ("Wren", "Robin"):
         project.edits.add_class(name)
@@ -65,7 +65,22 @@ def trained(project: Project) -> Project:
         project.edits.tag(bag, 1 + bag % 2)
         project.edits.finish(bag)
     train(project)
-    return project
+
+
+@pytest.fixture(scope="module")
+def trained_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a project of four tagged bags with a trained model."""
+    folder = tmp_path_factory.mktemp("trained") / "project"
+    with forked_workers(), Project.create(folder, annotator="Ann") as project:
+        tag_and_train(project)
+    return folder
+
+
+@pytest.fixture
+def trained(trained_once: Path, tmp_path: Path) -> Iterator[Project]:
+    """Return a copy of the project of four tagged bags with a trained model."""
+    with open_copy(trained_once, tmp_path / "project") as project:
+        yield project
 
 
 def train(project: Project) -> int:
@@ -292,10 +307,11 @@ def test_many_bags_are_left_to_a_job(trained, monkeypatch):
     assert trained.jobs.wait(trained.jobs.list()[0].id, timeout=PATIENCE).state == "done"
 
 
-def test_a_training_after_the_edits_leaves_nothing_to_predict(trained, monkeypatch):
+def test_a_training_after_the_edits_leaves_nothing_to_predict(project, monkeypatch):
     """The demo is tagged, trained and then moved to its place: a job started on closing would remain."""
+    tag_and_train(project)
     monkeypatch.setattr(repredict, "_MOST_BAGS", 0)
-    assert trained.store.bags_to_predict, "the tags were given before the training"
-    n_jobs = len(trained.jobs.list())
-    repredict.predict_noted(trained.store)
-    assert len(trained.jobs.list()) == n_jobs
+    assert project.store.bags_to_predict, "the tags were given before the training"
+    n_jobs = len(project.jobs.list())
+    repredict.predict_noted(project.store)
+    assert len(project.jobs.list()) == n_jobs

@@ -79,7 +79,8 @@ class Store:
         self.edits_noted_until: int | None = None
         """The revision up to which a server has noted the bags that edits of any program left to predict."""
         self.pause_seconds = 0.0
-        """How long to wait after each transaction; a worker does, so that other writers get their turn."""
+        """The least time between two transactions of a worker, so that other writers get their turn."""
+        self._wrote_until = float("-inf")
 
     @property
     def cache_folder(self) -> Path:
@@ -155,7 +156,7 @@ class Store:
         ProjectMoved
             The file that is open is not the one at the project's path, before or just after the commit.
         """
-        with self._explained(), self._turn, self._engine.connect() as connection:
+        with self._explained(), self._turn_after_pause(), self._engine.connect() as connection:
             writer = connection.execution_options(bagtag_begin="BEGIN IMMEDIATE")
             file = _file(connection)
             try:
@@ -168,8 +169,17 @@ class Store:
                 file.checkpoint()
                 raise
         self._daily.after_write()
-        if self.pause_seconds:
-            time.sleep(self.pause_seconds)
+
+    @contextmanager
+    def _turn_after_pause(self) -> Iterator[None]:
+        with self._turn:
+            pause = self._wrote_until + self.pause_seconds - time.monotonic()
+            if pause > 0:
+                time.sleep(pause)
+            try:
+                yield
+            finally:
+                self._wrote_until = time.monotonic()
 
     def is_in_place(self) -> bool:
         """Return whether the open files are still those at the project's path."""

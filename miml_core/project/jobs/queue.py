@@ -47,6 +47,8 @@ LANES = {
 _STARTING = "starting"
 """The message of a job whose worker has been launched but has not begun yet."""
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.1
+_PAUSE_RATIO = 0.1
+"""Who waits for a job looks at it again after a tenth of the time it has waited for: its end is noticed soon."""
 
 
 def start(store: Store, kind: str, params: dict[str, Any], annotator: str) -> Job:
@@ -137,8 +139,8 @@ def restart(store: Store, job_id: int) -> Job:
 
 def wait(store: Store, job_id: int, *, timeout: float | None = None, tick: Callable[[Job], None] | None = None) -> Job:
     """Wait until a job has ended."""
-    deadline = None if timeout is None else time.monotonic() + timeout
-    pause = _SHORTEST_PAUSE_S
+    began = time.monotonic()
+    deadline = None if timeout is None else began + timeout
     while True:
         job = get_job(store, job_id)
         if tick is not None:
@@ -147,8 +149,8 @@ def wait(store: Store, job_id: int, *, timeout: float | None = None, tick: Calla
             return job
         if deadline is not None and time.monotonic() > deadline:
             raise BagtagError(f"Job {job_id} ({job.kind}) has not ended after {timeout:g} s: {job.message}.")
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE_S)
+        waited = time.monotonic() - began
+        time.sleep(min(max(_PAUSE_RATIO * waited, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S))
 
 
 def failures(connection: Connection, job_id: int) -> list[JobFailure]:

@@ -1,10 +1,11 @@
 """Have a file that is asked for while its page runs again delivered.
 
-Works around a fault of Streamlit 1.67: a `download_button` whose content is made on a click has a new id in every run,
-and `MediaFileManager._remove_orphaned_deferred_callables` forgets the one before as soon as any run of any tab ends.
-Until the browser has drawn the new button, a click asks for the old id and fails ("Deferred file ... not found"): one
-that follows a changed filter at once, or any on a busy computer. Files whose content is known already are kept for one
-more run (`mark_for_delete`). Here content that is made on a click can still be asked for some time later.
+Works around a fault of Streamlit 1.67: a `download_button` whose content is made on a click
+(https://github.com/streamlit/streamlit/pull/12942) has a new id in every run, and
+`MediaFileManager._remove_orphaned_deferred_callables` forgets the one before as soon as any run of any tab ends. Until
+the browser has drawn the new button, a click asks for the old id and fails ("Deferred file ... not found"): one that
+follows a changed filter at once, or any on a busy computer. Files whose content is known already are kept for one more
+run (`mark_for_delete`). Here content that is made on a click can still be asked for some time later.
 
 Without this, `tests/pages/test_kept_downloads.py` fails. It can go when that passes without it.
 """
