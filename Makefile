@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# As many as the cores of CI: each has a server, a browser and jobs besides.
-WORKERS ?= 2
+# One more than the cores of CI: a test that waits for its server or browser leaves the processor to another.
+WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 BIRDNET := Optional: 'make birdnet' installs BirdNET (80 MB, CC BY-NC-SA 4.0), which suggests species without training.
 # Compiled Python is kept: without it every start of the app, of a job and of the tests compiles all modules again.

@@ -31,10 +31,10 @@ settings.load_profile("bagtag")
 
 
 LONGEST = (
-    "tests/browser/test_canvas.py",
-    "tests/browser/test_canvas_outbox.py",
     "tests/browser/test_pages.py",
+    "tests/browser/test_kept_open.py",
     "tests/browser/test_journey.py",
+    "tests/browser/test_canvas.py",
     "tests/test_package.py",
     "tests/browser/",
     "tests/demo/test_make_demo.py",

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.messages import MessageLog
+from tests.browser.messages import SAY_CLICKS, MessageLog
 from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,6 +111,7 @@ def cached_window(chromium: Any) -> Iterator[Any]:
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     context.set_default_timeout(PATIENCE * 1000)
     expect.set_options(timeout=PATIENCE * 1000)
+    context.add_init_script(SAY_CLICKS)
     context.on("page", lambda page: setattr(page, "messages", MessageLog(page)))
     yield context
     context.close()

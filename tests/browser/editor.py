@@ -17,6 +17,12 @@ _STATE = """b => b && b.bag && ({
   more: b.queue.more})"""
 
 
+def poll_often(page: Any) -> None:
+    """Let editors that the page opens look ten times as often for what others have changed (`bag_sync.js`)."""
+    page.add_init_script("""const repeat = setInterval;
+      window.setInterval = (act, ms, ...rest) => repeat(act, ms === 2000 ? ms / 10 : ms, ...rest);""")
+
+
 class Editor:
     """The first canvas of a page."""
 

@@ -13,10 +13,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 _KEPT = 200
 _KEPT_ERRORS = 20
 _CLICKED = "clicked: "
-_SAY_CLICKS = f"""addEventListener("click", event => {{
+SAY_CLICKS = f"""addEventListener("click", event => {{
   const text = event.target.innerText ?? event.target.tagName;
   console.debug("{_CLICKED}" + text.slice(0, 40));
 }}, true);"""
+"""For all pages of a window: what is clicked becomes a message of the console."""
 
 
 class MessageLog:
@@ -29,7 +30,6 @@ class MessageLog:
         page.on("websocket", self._listen)
         page.on("pageerror", lambda error: self._add_error(f"{error}\n{error.stack or ''}"))
         page.on("console", self._note_console)
-        page.add_init_script(_SAY_CLICKS)
 
     def _note_console(self, said: Any) -> None:
         if said.type == "error":

@@ -10,7 +10,7 @@ import pytest
 from miml_core import BACKGROUND
 from miml_core.project import Project
 from tests.browser.conftest import wait_until
-from tests.browser.editor import EDITOR, ROOT, Editor
+from tests.browser.editor import EDITOR, ROOT, Editor, poll_often
 from tests.browser.projects import bat_project, picture_project, sound_project
 
 pytestmark = pytest.mark.browser
@@ -157,6 +157,7 @@ def test_wheel_zooms_about_the_pointer_drag_pans_double_click_resets(page, serve
 
 
 def test_zoom_and_selection_survive_reruns_theme_and_news(page, server, stored):
+    poll_often(page)
     editor = Editor.open(page, server.url, streamlit=True, bag=3)
     segment = stored.segments.list(3)[10].id
     editor.click(segment)

@@ -9,7 +9,7 @@ import pytest
 
 from miml_core.project import Project
 from tests.browser.conftest import wait_until
-from tests.browser.editor import EDITOR, Editor
+from tests.browser.editor import EDITOR, Editor, poll_often
 from tests.browser.projects import sound_project
 
 pytestmark = pytest.mark.browser
@@ -135,6 +135,7 @@ def test_a_killed_server_loses_nothing_acknowledged_and_gets_the_rest_later(page
 
 
 def test_a_response_older_than_the_last_edit_does_not_take_it_off_the_screen(page, server, stored):
+    poll_often(page)
     editor = Editor.open(page, server.url, bag=1)
     first, second = (segment.id for segment in stored.segments.list(1)[:2])
     held = []
@@ -162,8 +163,10 @@ def test_a_response_older_than_the_last_edit_does_not_take_it_off_the_screen(pag
 
 def test_two_tabs_see_each_others_work(window, server, stored):
     one = window.new_page()
+    poll_often(one)
     first = Editor.open(one, server.url, bag=1)
     two = window.new_page()
+    poll_often(two)
     second = Editor.open(two, server.url, bag=1)
     segment = stored.segments.list(1)[-1].id
     one.bring_to_front()
@@ -183,9 +186,9 @@ def test_two_tabs_see_each_others_work(window, server, stored):
 
 
 def shorten_pauses(page: Any) -> None:
-    """Let what the page's scripts put off by more than half a second happen ten times sooner."""
+    """Let what the page's scripts put off by more than half a second happen thirty times sooner."""
     page.add_init_script("""const later = setTimeout;
-      window.setTimeout = (act, ms, ...rest) => later(act, ms > 500 ? ms / 10 : ms, ...rest);""")
+      window.setTimeout = (act, ms, ...rest) => later(act, ms > 500 ? ms / 30 : ms, ...rest);""")
 
 
 def wait_for(editor: Editor, condition: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from miml_core.project import Project
-from tests.browser.editor import ROOT, Editor
+from tests.browser.editor import ROOT, Editor, poll_often
 from tests.browser.projects import long_project
 
 pytestmark = pytest.mark.browser
@@ -117,6 +117,7 @@ def test_steps_go_on_beyond_what_is_loaded(page, server, stored):
 
 
 def test_drawing_far_into_a_recording_and_news_of_others(page, server, stored):
+    poll_often(page)
     editor = Editor.open(page, server.url, bag=1)
     settled(editor)
     editor.press("End")

@@ -12,13 +12,18 @@ import soundfile
 
 from miml_core.project import Project
 from tests.browser.conftest import repeat_until
-from tests.browser.editor import EDITOR, Editor
+from tests.browser.editor import EDITOR, Editor, poll_often
 from tests.browser.projects import sound_project
 from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
-# The message arrives when the page has begun to be busy: it is sent from the same task.
-BUSY = "setTimeout(() => { console.log('busy'); const end = Date.now() + 1200; while (Date.now() < end); })"
+BUSY = """setTimeout(() => {
+  console.log("busy");
+  const begin = Date.now();
+  const isClicked = () => navigator.scheduling.isInputPending();
+  while (Date.now() < begin + 600 || (Date.now() < begin + 10_000 && !isClicked()));
+})"""
+"""One task that says that it has begun, and lasts until a click waits for its end, and a poll of the page as well."""
 LONG_TRAINING = {"model": "gp-probit", "params": {"inference": "gibbs", "n_samples": 2_000_000}}
 PAGES = ("Library", "Segment", "Tag", "Train", "Review", "Wall", "Export")
 NASTY = ("<script>document.title='owned'</script>", "O\"Neil's \\ **tit**", "שלום עולם", "Grünfink :red[x]", "白鹡鸰")
@@ -216,6 +221,7 @@ def test_two_tabs_see_each_others_tags(window, server, home):
     for _ in range(2):
         page = window.new_page()  # the tab in front: one in the background draws no frames
         pages.append(page)
+        poll_often(page)
         open_in(page, server, home)
         go(page, "Tag")
         page.get_by_test_id("stButtonGroup").get_by_text("All", exact=True).click()

@@ -15,7 +15,7 @@ from miml_core.project import Project
 from pages.widgets.app.open_projects import key_of
 from tests.birdnet import needs_birdnet
 from tests.browser.conftest import ROOT, Server, wait_until
-from tests.browser.editor import Editor
+from tests.browser.editor import EDITOR, Editor
 from tests.generated_calls import write_calls
 
 pytestmark = pytest.mark.browser
@@ -102,8 +102,7 @@ def test_a_takes_what_is_one_half_or_more_and_the_next_clip_is_ready(page, serve
     assert tags == [["Common Cuckoo"], ["Eurasian Pygmy-Owl"], []]
 
 
-KNOWN = """id => document.querySelector('[data-testid="stBidiComponentIsolated"]').shadowRoot
-  .querySelector('.bagtag').widget.api.knownSuggestions(id) !== undefined"""
+KNOWN = f"id => {EDITOR}.api.knownSuggestions(id) !== undefined"
 
 
 @needs_birdnet

@@ -15,6 +15,7 @@ from pages.widgets.app.open_projects import key_of
 from pages.widgets.app.recent_projects import remember
 from tests.archive.conftest import make_bundle, make_survey
 from tests.browser.editor import Editor
+from tests.browser.test_pages import expand
 from tests.conftest import PATIENCE
 from tests.project.sounds import RATE
 
@@ -47,7 +48,7 @@ def test_apply_draw_and_review(page, server, home, screenshots):
     folder.press("Enter")
     page.get_by_role("button", name="Add this folder").click()
     page.get_by_role("button", name="Remove").wait_for()
-    page.get_by_text("Options", exact=True).click()
+    expand(page, "survey-options")
     workers = page.get_by_role("spinbutton", name="Processes", exact=True)
     workers.fill("1")
     workers.press("Enter")
