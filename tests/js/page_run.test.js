@@ -1,5 +1,5 @@
 import { runPage, show, timing } from "/assets/page_run.js";
-import { watchPageChanges } from "/assets/page_change.js";
+import { timing as pageChange, watchPageChanges } from "/assets/page_change.js";
 import { equal, test, until } from "/tests/check.js";
 
 const app = document.createElement("div");
@@ -47,6 +47,7 @@ test("the page is asked to run again only after a pause", async () => {
 
 test("a link waits until the server knows the page again", async () => {
   timing.pause = 0;
+  Object.assign(pageChange, { readyWithin: 60000, clickedAgainAfter: 60000, givenUpAfter: 60000 });
   const followed = [];
   const link = document.createElement("a");
   link.href = "/train";
