@@ -32,9 +32,12 @@ export function show({ setTriggerValue }) {
 
 /** Have the whole page run, unless that has just been requested; without a connection, it runs when there is one again. */
 export function runPage() {
+  if (watched?.getAttribute(CONNECTION) !== "CONNECTED") {
+    isKnown = false;
+    return;
+  }
+  if (isPageRequested() || performance.now() - requestedAt < timing.pause) return;
   isKnown = false;
-  const isConnected = watched?.getAttribute(CONNECTION) === "CONNECTED";
-  if (!isConnected || isPageRequested() || performance.now() - requestedAt < timing.pause) return;
   requestedAt = performance.now();
   request();
 }

@@ -45,9 +45,7 @@ test("the page is asked to run again only after a pause", async () => {
   await until(() => (runPage(), triggers.length >= 2));
 });
 
-test("a link waits until the server knows the page again", async () => {
-  timing.pause = 0;
-  Object.assign(pageChange, { readyWithin: 60000, clickedAgainAfter: 60000, givenUpAfter: 60000 });
+function drawLink() {
   const followed = [];
   const link = document.createElement("a");
   link.href = "/train";
@@ -56,6 +54,27 @@ test("a link waits until the server knows the page again", async () => {
     followed.push("train");
   });
   document.body.append(link);
+  return { link, followed };
+}
+
+test("a response to an old token, after the page has run, keeps no link waiting", async () => {
+  Object.assign(pageChange, { readyWithin: 60000, clickedAgainAfter: 60000, givenUpAfter: 60000 });
+  timing.pause = 0;
+  mount();
+  runPage();
+  mount();
+  timing.pause = 60000;
+  runPage();
+  const { link, followed } = drawLink();
+  const end = watchPageChanges();
+  link.click();
+  await until(() => followed.length === 1);
+  end();
+});
+
+test("a link waits until the server knows the page again", async () => {
+  timing.pause = 0;
+  const { link, followed } = drawLink();
   const end = watchPageChanges();
   const triggers = mount();
   await connection("CONNECTING");
