@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
@@ -71,6 +72,20 @@ def test_without_a_model_or_without_dask_the_page_says_what_to_do(home, no_worke
     monkeypatch.setattr("miml_core.archive.cluster.find_spec", lambda name: None)
     text = texts(show(project, "survey"))
     assert "needs Dask" in text and "pip install 'bagtag[cluster]'" in text and "pip install" in NOT_INSTALLED
+
+
+def test_a_form_shows_its_first_folder_although_the_run_before_was_cut_off(project, show, monkeypatch):
+    columns, cut_off = st.columns, []
+
+    def cut_off_once(*args, **kwargs):
+        if not cut_off:
+            cut_off.append(True)
+            st.rerun()  # ends the run as a request of the browser does
+        return columns(*args, **kwargs)
+
+    monkeypatch.setattr("pages.widgets.folders.folder_chooser.st.columns", cut_off_once)
+    chooser = show(project, "survey").text_input(key="survey.parent")
+    assert cut_off and chooser.proto.default == chooser.value == str(project.folder.parent)
 
 
 def test_the_archive_of_a_sample_is_shown_and_opens_in_insights(project, archive, show, monkeypatch):

@@ -20,10 +20,9 @@ def folder_chooser(
     roots = allowed_roots(project_folder)
     if not roots:
         raise BagtagError("There is no folder that Bagtag may use; start it with BAGTAG_ROOTS set to one.")
-    st.session_state.setdefault(key, str(start or roots[0]))
     typing, browsing = st.columns([3, 2], vertical_alignment="bottom")
     with typing:
-        typed = st.text_input(label, key=key, placeholder="A folder of this computer")
+        typed = st.text_input(label, str(start or roots[0]), key=key, placeholder="A folder of this computer")
     try:
         folder = existing_folder(typed or "", roots)
         steps = _steps(folder, roots)

@@ -20,7 +20,6 @@ def choose_detections(project: Project, source: Detections) -> Choice:
         chosen = st.session_state.get(key)
         if chosen is not None and not set([chosen] if isinstance(chosen, str) else chosen) <= offered:
             del st.session_state[key]
-    st.session_state.setdefault(_THRESHOLD, project.review.sure_from())
     several_sites = len(source.sites) > 1
     first, last = _recorded_days(source)
     with st.grid(4 if several_sites else 3, min_column_width=200):
@@ -34,6 +33,7 @@ def choose_detections(project: Project, source: Detections) -> Choice:
             "Minimum probability",
             0.0,
             1.0,
+            project.review.sure_from(),
             step=0.01,
             key=_THRESHOLD,
             help="Detections below it are not counted; what a person labelled counts in any case.",

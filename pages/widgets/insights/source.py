@@ -67,11 +67,11 @@ def remember(project: Project, **values: object) -> None:
 def choose_source(project: Project, row: DeltaGenerator) -> Detections | None:
     """Draw the choice of the source in a row; return it, or None (and show why) while there is none."""
     archive = remembered_archive(project)
-    st.session_state.setdefault(_SOURCE, "archive" if preferences(project).get("source") == "archive" else "project")
     with row:
         chosen = st.segmented_control(
             "Source",
             ["project", "archive"],
+            default="archive" if preferences(project).get("source") == "archive" else "project",
             required=True,
             format_func={"project": "This project", "archive": "An archive"}.__getitem__,
             key=_SOURCE,

@@ -74,8 +74,7 @@ def _archive(project: Project) -> None:
         )
     if not known or st.session_state.get(_ARCHIVE) == _NEW:
         folder_chooser("Save results in", key=_PARENT, start=project.folder.parent, project_folder=project.folder)
-        st.session_state.setdefault(_NAME, _free_name(project))
-        st.text_input("Name of the results folder", key=_NAME)
+        st.text_input("Name of the results folder", _free_name(project), key=_NAME)
 
 
 def _options(project: Project) -> None:
