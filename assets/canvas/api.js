@@ -220,10 +220,12 @@ export class Api extends EventTarget {
   }
 
   async #get(path, options = {}) {
-    const headers = { ...options.headers, "X-Bagtag-Token": this.token };
+    const { token } = this;
+    const headers = { ...options.headers, "X-Bagtag-Token": token };
     const response = await fetch(new URL(path, this.root), { ...options, headers, credentials: "same-origin" });
     if (response.ok) return response;
     const error = new ApiError(response.status, await messageOf(response));
+    if (error.unauthorized && token !== this.token) return this.#get(path, options); // a new one has come meanwhile
     if (error.unauthorized) this.dispatchEvent(new Event("unauthorized"));
     throw error;
   }

@@ -9,17 +9,24 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from miml_core.media.wav_chunks import is_wav, wav_chunks
+
 _NOTES = frozenset((b"guan", b"wamd", b"LIST"))
 """GUANO, Wildlife Acoustics, and the comment in which AudioMoth writes."""
 
 _LARGEST_TEXT_CHUNK = 1 << 20
-_LARGEST_FILE = 1 << 50
-_MOST_CHUNKS = 10_000
 
 
 def recorder_notes(path: str | Path) -> list[tuple[bytes, bytes]]:
     """Return name and content of the chunks with notes of the recorder; none if the file is not a WAV file."""
-    return list(_riff_chunks(Path(path), _NOTES))
+    notes = []
+    with Path(path).open("rb") as file:
+        if is_wav(file.read(12)):
+            for chunk in wav_chunks(file):
+                if chunk.name in _NOTES and chunk.length <= _LARGEST_TEXT_CHUNK:
+                    file.seek(chunk.start)
+                    notes.append((chunk.name, file.read(chunk.length)))
+    return notes
 
 
 def guano_fields(content: bytes) -> Iterator[tuple[str, str]]:
@@ -45,29 +52,3 @@ def wamd_entries(content: bytes) -> Iterator[tuple[int, str]]:
         kind, size = struct.unpack_from("<HI", content, place)
         yield kind, content[place + 6 : place + 6 + size].decode("ascii", errors="replace")
         place += 6 + size
-
-
-def _riff_chunks(path: Path, wanted: frozenset[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the wanted chunks of a WAV file; the others, such as the samples, are skipped."""
-    with path.open("rb") as file:
-        head = file.read(12)
-        if head[:4] not in (b"RIFF", b"RF64") or head[8:12] != b"WAVE":
-            return
-        large_data_size = 0
-        for _ in range(_MOST_CHUNKS):
-            if len(header := file.read(8)) < 8:
-                return
-            name, size = header[:4], struct.unpack("<I", header[4:])[0]
-            if name == b"data" and size == 0xFFFFFFFF:
-                size = large_data_size
-            if name == b"data" and not 0 < size < _LARGEST_FILE:
-                return  # of unknown length: the samples extend to the end of the file
-            if (name in wanted or name == b"ds64") and size <= _LARGEST_TEXT_CHUNK:
-                content = file.read(size)
-                if name == b"ds64" and len(content) >= 16:
-                    large_data_size = struct.unpack("<Q", content[8:16])[0]
-                elif name in wanted:
-                    yield name, content
-                file.seek(size % 2, 1)
-            else:
-                file.seek(size + size % 2, 1)

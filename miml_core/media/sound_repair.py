@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-_UNKNOWN_32, _UNKNOWN_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-_MOST_CHUNKS = 10_000
+from miml_core.media.wav_chunks import UNKNOWN_32, is_wav, wav_chunks
+
+_UNKNOWN_64 = 0xFFFFFFFFFFFFFFFF
 _FLAC_SYNC = re.compile(rb"\xff[\xf8\xf9][\x10-\xff]")
 _SMALLEST_TAIL, _LARGEST_TAIL = 1 << 16, 1 << 23
 
@@ -40,7 +40,7 @@ def find_repair(path: Path) -> Repair | None:
 def _find_repair(path: Path, size: int, mtime_ns: int) -> Repair | None:
     with path.open("rb") as file:
         head = file.read(12)
-        if head[:4] in (b"RIFF", b"RF64", b"BW64") and head[8:12] == b"WAVE":
+        if is_wav(head):
             return _repair_wav(file, path, size)
         if head[:4] == b"fLaC":
             return _repair_flac(file, path, size)
@@ -86,26 +86,21 @@ class RepairedFile:
 
 def _repair_wav(file: BinaryIO, path: Path, size: int) -> Repair | None:
     """Extend a data chunk of unknown length (0, or all ones) to the end of the file; note a truncated one."""
-    file.seek(0)
-    is_rf64 = file.read(4) in (b"RF64", b"BW64")
     ds64, rate_of_bytes, data = 0, 0, None
-    for name, place, length in _riff_chunks(file):
-        if name == b"fmt ":
+    for chunk in wav_chunks(file):
+        if chunk.name == b"fmt ":
+            file.seek(chunk.start)
             rate_of_bytes = struct.unpack("<I", file.read(12)[8:12].ljust(4, b"\0"))[0]
-        elif name == b"ds64":
-            ds64 = place
-        elif name == b"data":
-            data = place, length
+        elif chunk.name == b"ds64":
+            ds64 = chunk.start
+        elif chunk.name == b"data":
+            data = chunk
             break
-    if data is None or data[0] >= size:
+    if data is None or data.start >= size:
         return None
-    start, length = data
-    is_long = is_rf64 and ds64 > 0 and length == _UNKNOWN_32
-    if is_long:
-        file.seek(ds64 + 8)
-        length = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))[0]
+    _, start, length, is_long = data
     held = size - start
-    if length == 0 or length == (_UNKNOWN_64 if is_long else _UNKNOWN_32):
+    if length == 0 or length == (_UNKNOWN_64 if is_long else UNKNOWN_32):
         note = (
             f"{path.name} does not state its length, as when a recorder loses power; it was read to its end"
             f"{_seconds(held, rate_of_bytes)}."
@@ -119,21 +114,8 @@ def _repair_wav(file: BinaryIO, path: Path, size: int) -> Repair | None:
         return None
     if is_long:
         return Repair(((ds64, struct.pack("<QQQ", size - 8, held, 0)),), size, note)
-    sizes = [struct.pack("<I", min(number, _UNKNOWN_32)) for number in (size - 8, held)]
+    sizes = [struct.pack("<I", min(number, UNKNOWN_32)) for number in (size - 8, held)]
     return Repair(((4, sizes[0]), (start - 4, sizes[1])), size, note)
-
-
-def _riff_chunks(file: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
-    """Yield (name, start of the content, length) of the chunks."""
-    place = 12
-    for _ in range(_MOST_CHUNKS):
-        file.seek(place)
-        header = file.read(8)
-        if len(header) < 8:
-            return
-        name, length = struct.unpack("<4sI", header)
-        yield name, place + 8, length
-        place += 8 + length + length % 2  # at most 40 TB, which every file system can seek to
 
 
 def _seconds(held: int, rate_of_bytes: int) -> str:

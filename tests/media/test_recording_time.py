@@ -92,14 +92,21 @@ def test_damaged_metadata_falls_back_to_the_name_then_the_file(tmp_path):
     assert moment.timestamp() == 1_554_102_000
 
 
-def test_headers_are_read_without_the_samples(tmp_path):
-    """A chunk behind two gigabytes of (sparse) samples is found at once."""
+@pytest.mark.parametrize("form", [b"RIFF", b"RF64"])
+def test_headers_are_read_without_the_samples(tmp_path, form):
+    """A chunk behind two gigabytes of (sparse) samples is found at once, behind five in the format of long files."""
     path = tmp_path / "long.wav"
-    size = 2 * 10**9
+    is_long = form != b"RIFF"
+    size = 5 * 10**9 if is_long else 2 * 10**9
     text = b"Timestamp: 2019-04-01T07:00:00\n"
+    lengths = b"ds64" + struct.pack("<IQQQI", 28, size, size, size // 2, 0) if is_long else b""
+    unknown = 0xFFFFFFFF
     with path.open("wb") as file:
-        file.write(b"RIFF" + struct.pack("<I", 44 + size + len(text)) + b"WAVEfmt ")
-        file.write(struct.pack("<IHHIIHH", 16, 1, 1, 44100, 88200, 2, 16) + b"data" + struct.pack("<I", size))
+        file.write(
+            form + struct.pack("<I", unknown if is_long else 44 + size + len(text)) + b"WAVE" + lengths + b"fmt "
+        )
+        file.write(struct.pack("<IHHIIHH", 16, 1, 1, 44100, 88200, 2, 16))
+        file.write(b"data" + struct.pack("<I", unknown if is_long else size))
         file.seek(size, 1)
         file.write(b"guan" + struct.pack("<I", len(text)) + text)
     info = audio_info(path)
