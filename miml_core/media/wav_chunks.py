@@ -37,8 +37,7 @@ def wav_chunks(file: BinaryIO) -> Iterator[WavChunk]:
     """
     file.seek(0)
     may_be_long = file.read(4) in (b"RF64", b"BW64")
-    long_length: int | None = None
-    place = 12
+    place, long_length, has_long_length = 12, 0, False
     for _ in range(_MOST_CHUNKS):
         file.seek(place)
         header = file.read(8)
@@ -47,12 +46,12 @@ def wav_chunks(file: BinaryIO) -> Iterator[WavChunk]:
         name, length = struct.unpack("<4sI", header)
         start = place + 8
         if name == b"ds64" and may_be_long and len(sizes := file.read(16)) == 16:
-            long_length = struct.unpack("<Q", sizes[8:])[0]
-        if name == b"data" and length == UNKNOWN_32 and long_length is not None:
+            long_length, has_long_length = struct.unpack("<Q", sizes[8:])[0], True
+        is_long = name == b"data" and length == UNKNOWN_32 and has_long_length
+        if is_long:
             length = long_length
-            yield WavChunk(name, start, length, is_long=True)
-        else:
-            yield WavChunk(name, start, length, is_long=False)
-        if (name == b"data" and length == 0) or length > _LARGEST_FILE:
+        yield WavChunk(name, start, length, is_long)
+        is_unknown = name == b"data" and (length == 0 or (length == UNKNOWN_32 and not is_long))
+        if is_unknown or length > _LARGEST_FILE:
             return
         place = start + length + length % 2
