@@ -102,7 +102,7 @@ def expand(page: Any, key: str) -> None:
     page.locator(f".st-key-{key} summary").click()
     page.wait_for_function(
         """key => { const details = document.querySelector(`.st-key-${key} details`);
-          return details.open && details.getAnimations({ subtree: true }).length === 0; }""",
+          return details?.open && details.getAnimations({ subtree: true }).length === 0; }""",
         arg=key,
     )
 

@@ -86,17 +86,19 @@ def choose_export(project: Project) -> Choice:
         persist_state="session",
     )
     chosen = fitting[name]
-    if not isinstance(chosen, CutOuts):
-        st.caption(f"{'A folder of files, one per recording' if chosen.many_files else 'One file'}. {chosen.keeps}")
-    else:
-        st.caption(chosen.keeps)
-        _choose_cutting(chosen, project.kind)
+    with st.container():  # what is below keeps its place, and what is open there stays open
+        if not isinstance(chosen, CutOuts):
+            st.caption(f"{'A folder of files, one per recording' if chosen.many_files else 'One file'}. {chosen.keeps}")
+        else:
+            st.caption(chosen.keeps)
+            _choose_cutting(chosen, project.kind)
     what = st.radio(
         "Segments to export", list(WHAT), format_func=WHAT.__getitem__, key="export.what", persist_state="session"
     )
     st.caption(_EXPLAINED[what])
-    if what == "predicted":
-        st.slider("Minimum probability", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
+    with st.container():
+        if what == "predicted":
+            st.slider("Minimum probability", 0.0, 1.0, 0.5, 0.05, key="export.p", persist_state="session")
     with st.expander("Only some classes, days or sites", key="export.filters", on_change="rerun"):
         st.multiselect(
             "Classes", [one.name for one in project.classes.list()], key="export.classes", placeholder="all classes"

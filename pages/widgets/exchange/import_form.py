@@ -123,21 +123,22 @@ def choose_options(project: Project) -> ImportOptions:
     way = st.radio("Import as", list(WAYS), format_func=WAYS.__getitem__, key="import.way")
     st.caption(_EXPLAINED[way])
     least = 0.0
-    if way == "suggestions":
-        least = st.slider("Minimum score", 0.0, 1.0, 0.0, 0.05, key="import.score", help="Lower ones are left out.")
     overlaps: Overlaps = "replace"
-    if way != "tags":
-        overlaps = st.selectbox(
-            "If a label overlaps existing segments",
-            list(_OVERLAPS),
-            format_func=_OVERLAPS.__getitem__,
-            key="import.overlaps",
-        )
     rest: Rest = "unknown"
-    if way != "suggestions":
-        rest = st.selectbox(
-            "Classes without a label in a bag", list(_REST), format_func=_REST.__getitem__, key="import.rest"
-        )
+    with st.container():  # what is below keeps its place
+        if way == "suggestions":
+            least = st.slider("Minimum score", 0.0, 1.0, 0.0, 0.05, key="import.score", help="Lower ones are left out.")
+        if way != "tags":
+            overlaps = st.selectbox(
+                "If a label overlaps existing segments",
+                list(_OVERLAPS),
+                format_func=_OVERLAPS.__getitem__,
+                key="import.overlaps",
+            )
+        if way != "suggestions":
+            rest = st.selectbox(
+                "Classes without a label in a bag", list(_REST), format_func=_REST.__getitem__, key="import.rest"
+            )
     pattern = st.text_input(
         "File name pattern",
         key="import.pattern",

@@ -21,13 +21,14 @@ def folder_chooser(
     if not roots:
         raise BagtagError("There is no folder that Bagtag may use; start it with BAGTAG_ROOTS set to one.")
     typing, browsing = st.columns([3, 2], vertical_alignment="bottom")
+    refused = st.container()  # what is below keeps its place
     with typing:
         typed = st.text_input(label, str(start or roots[0]), key=key, placeholder="A folder of this computer")
     try:
         folder = existing_folder(typed or "", roots)
         steps = _steps(folder, roots)
     except BagtagError as error:
-        st.caption(f":red[{plain(str(error))}]")
+        refused.caption(f":red[{plain(str(error))}]")
         return None
     with browsing:
         st.selectbox(

@@ -171,8 +171,9 @@ def new_project_card() -> None:
         key=f"start.new.kind.{folder}",
     )
     found = show_media_count(folder, kind)
-    if kind == "sound":
-        st.caption(birdnet_line("Species are recognised with"))
+    with st.container():  # what is below keeps its place
+        if kind == "sound":
+            st.caption(birdnet_line("Species are recognised with"))
     with st.expander("Bag length, name, location", icon=":material/tune:"):
         bag_length_field(kind, key="start.new")
         name = st.text_input("Project name", folder.name, key=f"start.new.name.{folder}", max_chars=80)

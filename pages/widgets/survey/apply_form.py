@@ -28,11 +28,13 @@ def apply_form(project: Project, *, disabled: bool) -> None:
     """Draw the form."""
     what = "pictures" if project.kind == "picture" else "recordings"
     _folders(project, what)
-    _archive(project)
+    with st.container(key="survey-results"):
+        _archive(project)
     _options(project)
     chosen = _chosen_folders()
-    if not chosen:
-        st.caption(f"Add a folder of {what} first.")
+    with st.container(key="survey-missing"):
+        if not chosen:
+            st.caption(f"Add a folder of {what} first.")
     action_button(
         "Apply the model",
         _start,
@@ -46,17 +48,18 @@ def apply_form(project: Project, *, disabled: bool) -> None:
 
 def _folders(project: Project, what: str) -> None:
     """Draw the chosen folders, each with a way to leave it out, and the chooser of another one."""
-    for number, folder in enumerate(_chosen_folders()):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"survey-folder-{number}"):
-            st.markdown(f":material/folder: {plain(folder)}", width="stretch")
-            st.button(
-                "Remove",
-                key=f"survey.remove.{number}",
-                icon=":material/close:",
-                type="tertiary",
-                on_click=_remove,
-                args=(folder,),
-            )
+    with st.container(key="survey-folders"):  # what is below keeps its place
+        for number, folder in enumerate(_chosen_folders()):
+            with st.container(horizontal=True, vertical_alignment="center", key=f"survey-folder-{number}"):
+                st.markdown(f":material/folder: {plain(folder)}", width="stretch")
+                st.button(
+                    "Remove",
+                    key=f"survey.remove.{number}",
+                    icon=":material/close:",
+                    type="tertiary",
+                    on_click=_remove,
+                    args=(folder,),
+                )
     folder_chooser(f"Folder of {what}", key=_FOLDER, project_folder=project.folder)
     st.button("Add this folder", key="survey.add", icon=":material/add:", on_click=attempt, args=(_add, project))
 

@@ -41,8 +41,9 @@ def sample_results(project: Project) -> None:
     if not answered:
         st.info("Check some detections: the results appear here.", icon=":material/info:")
         return
-    if answered < drawn:
-        st.caption("Detections that are not checked yet count as if they had not been drawn.")
+    with st.container():  # what is below keeps its place
+        if answered < drawn:
+            st.caption("Detections that are not checked yet count as if they had not been drawn.")
     wanted = st.number_input(
         "Target precision",
         0.5,
