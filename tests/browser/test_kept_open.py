@@ -32,7 +32,7 @@ from tests.browser.projects import sound_project
 from tests.browser.test_pages import LONG_TRAINING, choose, go, open_in, settled
 
 pytestmark = pytest.mark.browser
-needs_dask = pytest.mark.skipif(not is_installed(), reason="needs Dask (pip install -r requirements-cluster.txt)")
+needs_dask = pytest.mark.skipif(not is_installed(), reason="needs Dask (make cluster)")
 
 
 @pytest.fixture(scope="module")

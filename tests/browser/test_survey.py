@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("distributed", reason="needs Dask (pip install -r requirements-cluster.txt)")
+pytest.importorskip("distributed", reason="needs Dask (make cluster)")
 
 from miml_core.archive.bundle import read_bundle
 from miml_core.archive.reading import summarise

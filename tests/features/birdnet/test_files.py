@@ -48,13 +48,6 @@ def test_without_the_package_the_status_names_the_command(monkeypatch):
         files.model_file()
 
 
-def test_outside_of_a_checkout_the_command_is_that_of_the_package(monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        files, "__file__", str(tmp_path / "site-packages" / "miml_core" / "features" / "b" / "files.py")
-    )
-    assert files.install_command() == "pip install 'bagtag[birdnet]'"
-
-
 def test_without_the_library_that_runs_it_it_is_not_installed(monkeypatch, tmp_path):
     monkeypatch.setattr(files, "distribution", lambda name: CopiedPackage(tmp_path))
     monkeypatch.setattr(files.importlib.util, "find_spec", lambda name: None)
