@@ -136,7 +136,7 @@ def run_bounded(
         fill(limit)
         while batch := _next_batch(ready, client):
             for future in batch:
-                result = _result(future)
+                result = _result(future, client)
                 item, attempt = waiting.pop(future.key)
                 future.release()
                 if result is None:
@@ -173,6 +173,7 @@ def _next_batch(ready: as_completed, client: Client) -> list[Future]:
         now = time.monotonic()
         if now - looked > min(_LOOK_SECONDS, _ALONE_SECONDS):
             looked = now
+            _start_lost_workers(client)
             if client.nthreads():
                 alone_since = now
             elif now - alone_since > _ALONE_SECONDS:
@@ -181,7 +182,18 @@ def _next_batch(ready: as_completed, client: Client) -> list[Future]:
     return batch
 
 
-def _result(future: Future) -> Any:
+def _start_lost_workers(client: Client) -> None:
+    """Start the workers of this computer that Dask has given up, if there are any.
+
+    A worker that dies while it is being started again, or takes more than 15 s for it, is given up by `LocalCluster`
+    (distributed 2026.8: `Nanny._on_worker_exit`, `SpecCluster._update_worker_status`), and nothing starts another one.
+    This can go when Dask does; `test_workers_that_dask_gives_up_are_started_again` fails without it.
+    """
+    if client.cluster is not None:
+        client.cluster.scale(len(client.cluster.worker_spec))
+
+
+def _result(future: Future, client: Client) -> Any:
     """Return the result of a task, its exception, or None if Dask forgot it or cannot deliver it.
 
     Both happen when many workers die; the task is then given to Dask again.
@@ -192,16 +204,20 @@ def _result(future: Future) -> Any:
     """
     from distributed import CancelledError, KilledWorker
 
-    try:
-        return future.result(timeout=_ALONE_SECONDS)
-    except CancelledError:
-        return None
-    except Exception as error:
-        if future.status == "error":
-            return LostProcess(str(error)) if isinstance(error, KilledWorker) else error
-        if isinstance(error, TimeoutError):
+    until = time.monotonic() + _ALONE_SECONDS
+    while True:
+        try:
+            return future.result(timeout=_LOOK_SECONDS)
+        except CancelledError:
             return None
-        raise
+        except Exception as error:
+            if future.status == "error":
+                return LostProcess(str(error)) if isinstance(error, KilledWorker) else error
+            if not isinstance(error, TimeoutError):
+                raise
+            if time.monotonic() > until:
+                return None
+        _start_lost_workers(client)
 
 
 def _limit(client: Client) -> int:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -61,7 +62,13 @@ def _quick_workers() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """The address of a scheduler with two workers, which are started again when they die."""
-    # A worker that cannot connect in time is not started again.
+    is_over = threading.Event()
+
+    def start_lost_workers(client: Client) -> None:
+        while not is_over.wait(1.0):
+            dask_cluster._start_lost_workers(client)
+
+    # Dask gives up a worker that cannot connect in time.
     with (
         dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE} s"}),
         LocalCluster(
@@ -71,8 +78,13 @@ def cluster() -> Iterator[str]:
             silence_logs=logging.CRITICAL,
             scheduler_kwargs={"allowed_failures": 1},
         ) as found,
+        Client(found) as client,
     ):
+        keeper = threading.Thread(target=start_lost_workers, args=(client,))
+        keeper.start()
         yield found.scheduler_address
+        is_over.set()
+        keeper.join()
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +190,17 @@ def test_a_file_that_ends_its_process(bundle_file, survey, tmp_path, cluster, ex
     assert content(tmp_path / "archive") == expected
 
 
+def test_workers_that_dask_gives_up_are_started_again(monkeypatch):
+    monkeypatch.setattr(dask_cluster, "_LOOK_SECONDS", 0.1)
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "100ms"}),
+        dask_cluster.connect(workers=1) as client,
+    ):
+        (starter,) = client.cluster.workers.values()
+        client.cluster.sync(starter.close)
+        assert list(run_bounded(client, abs, [-1, -2], key=str)) == [(-1, 1), (-2, 2)]
+
+
 class EndedTask:
     """A task whose status changed after Dask said that it ended, as when its worker dies at that moment."""
 
@@ -190,18 +213,20 @@ class EndedTask:
         return self.outcome
 
 
-def test_what_counts_is_the_result_that_arrived_not_the_status_of_the_moment():
+def test_what_counts_is_the_result_that_arrived_not_the_status_of_the_moment(monkeypatch):
     error = ValueError("bad file")
+    client = SimpleNamespace(cluster=None)
     for status in ("finished", "lost", "error", "cancelled"):
-        assert dask_cluster._result(EndedTask(7, status)) == 7
-    assert dask_cluster._result(EndedTask(error, "error")) is error
-    assert dask_cluster._result(EndedTask(CancelledError("forgotten"), "cancelled")) is None
-    assert dask_cluster._result(EndedTask(TimeoutError("not delivered"), "finished")) is None
-    assert isinstance(dask_cluster._result(EndedTask(TimeoutError("a slow disk"), "error")), TimeoutError)
+        assert dask_cluster._result(EndedTask(7, status), client) == 7
+    assert dask_cluster._result(EndedTask(error, "error"), client) is error
+    assert dask_cluster._result(EndedTask(CancelledError("forgotten"), "cancelled"), client) is None
+    assert isinstance(dask_cluster._result(EndedTask(TimeoutError("a slow disk"), "error"), client), TimeoutError)
+    monkeypatch.setattr(dask_cluster, "_ALONE_SECONDS", 0.0)
+    assert dask_cluster._result(EndedTask(TimeoutError("not delivered"), "finished"), client) is None
     killed = KilledWorker("task", SimpleNamespace(address="tcp://10.0.0.1:1"), 2)
-    assert isinstance(dask_cluster._result(EndedTask(killed, "error")), dask_cluster.LostProcess)
+    assert isinstance(dask_cluster._result(EndedTask(killed, "error"), client), dask_cluster.LostProcess)
     with pytest.raises(OSError, match="scheduler"):
-        dask_cluster._result(EndedTask(OSError("no scheduler"), "lost"))
+        dask_cluster._result(EndedTask(OSError("no scheduler"), "lost"), client)
 
 
 def test_few_tasks_are_known_to_the_scheduler_at_a_time(cluster):
