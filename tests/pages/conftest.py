@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Node
 
 from miml_core.project import Project
 from tests.browser.projects import picture_project, sound_project
@@ -119,6 +120,19 @@ def texts(app: AppTest) -> str:
     """Everything a page shows as text."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "info", "warning", "error", "success")
     return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+
+
+def place_of(app: AppTest, wanted: Node) -> tuple[int, ...]:
+    """Return where on the page something is: the browser takes what has moved for something else."""
+
+    def places(node: Node, place: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if node is wanted:
+            yield place
+        for index, child in getattr(node, "children", {}).items():
+            yield from places(child, (*place, index))
+
+    (place,) = places(app.main, ())
+    return place
 
 
 def press(app: AppTest, label: str) -> AppTest:

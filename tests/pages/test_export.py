@@ -15,7 +15,7 @@ from miml_core.project.db.schema import jobs as table
 from miml_core.project.jobs import queue as job_queue
 from miml_core.project.jobs.context import JobContext
 from miml_core.project.jobs.tasks import exporting
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import place_of, press, texts
 
 
 def test_with_nothing_confirmed_the_page_explains_what_to_do(project, show):
@@ -60,6 +60,15 @@ def test_padding_rate_and_days_are_chosen_on_the_page(project, show):
     assert (job.params["padding"], job.params["rate"], job.params["since"]) == (0.25, 48_000, "1990-05-01")
     app.date_input(key="export.until").set_value(date(1990, 5, 2)).run()
     assert "No segment matches this choice yet" in texts(app)
+
+
+def test_filters_keep_their_place_whatever_is_chosen_above_them(project, show):
+    app = show(project, "export")
+    place = place_of(app, app.expander[0])
+    app.selectbox(key="export.format").set_value("birdnet-training").run()
+    assert app.number_input(key="export.padding.birdnet-training.s") and place_of(app, app.expander[0]) == place
+    app.radio(key="export.what").set_value("predicted").run()
+    assert app.slider(key="export.p") and place_of(app, app.expander[0]) == place
 
 
 def test_only_formats_of_the_projects_kind_are_offered(project, pictures, show):

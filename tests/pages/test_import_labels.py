@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import place_of, press, texts
 
 
 def upload(app, name, content):
@@ -56,6 +56,14 @@ def test_columns_that_are_not_recognised_are_chosen_by_hand(project, show):
     press(app, "Import 1 segment")
     (new,) = [one for one in project.segments.list(project.bags.ids()[0]) if one.origin == "drawn"]
     assert (new.left, new.right) == (0.5, 1.25)
+
+
+def test_the_pattern_keeps_its_place_whatever_is_chosen_above_it(project, show):
+    app = show(project, "import_labels")
+    place = place_of(app, app.text_input(key="import.pattern"))
+    for way in ("tags", "suggestions", "segments"):
+        app.radio(key="import.way").set_value(way).run()
+        assert place_of(app, app.text_input(key="import.pattern")) == place
 
 
 @pytest.mark.parametrize("page", ["library", "train", "review", "wall", "map", "export"])

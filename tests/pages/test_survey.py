@@ -14,7 +14,6 @@ import pytest
 import streamlit as st
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Block
 
 from miml_core import installation
 from miml_core.archive.bundle import read_bundle
@@ -29,7 +28,7 @@ from pages.widgets.survey import sample_form
 from pages.widgets.text import plain
 from tests.archive.conftest import make_bundle, make_survey
 from tests.conftest import PATIENCE
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import place_of, press, texts
 from tests.project.sounds import RATE
 
 PER_CLASS = 3
@@ -100,28 +99,19 @@ def test_the_archive_of_a_sample_is_shown_and_opens_in_insights(project, archive
     assert "needs Dask" in text and "Check a sample" in text, "results need no Dask"
 
 
-def place_of(wanted: Block, block: Block, place: tuple[int, ...] = ()) -> tuple[int, ...] | None:
-    """Return where in a block something is: the browser takes what has moved for something else."""
-    if block is wanted:
-        return place
-    inner = ((index, child) for index, child in block.children.items() if isinstance(child, Block))
-    return next((found for index, child in inner if (found := place_of(wanted, child, (*place, index)))), None)
-
-
 def test_the_form_starts_the_job_in_the_folders_that_were_chosen(project, home, show):
     app = show(project, "survey")
     start = app.button(key="survey.start")
-    place = place_of(app.expander[0], app.main)
-    assert place is not None
+    place = place_of(app, app.expander[0])
     assert start.disabled and "Add a folder of recordings first" in texts(app)
     app.text_input(key="survey.folder").set_value("/etc").run()
     assert "is outside the folders that Bagtag may use" in texts(app)
-    assert place_of(app.expander[0], app.main) == place, "options that are open stay open while the page is drawn again"
+    assert place_of(app, app.expander[0]) == place, "options that are open stay open while the page is drawn again"
     app.button(key="survey.add").click().run()
     assert app.button(key="survey.start").disabled
     app.text_input(key="survey.folder").set_value(str(home / "survey")).run()
     app.button(key="survey.add").click().run()
-    assert place_of(app.expander[0], app.main) == place
+    assert place_of(app, app.expander[0]) == place
     app.text_input(key="survey.name").set_value("../elsewhere").run()
     press(app, "Apply the model")
     assert "is not a name for a folder" in texts(app) and project.jobs.list() == []

@@ -22,7 +22,7 @@ _replaced_at: dict[str, float] = {}
 
 
 def keep_downloads() -> None:
-    """Have what a click makes forgotten only some time after its button was drawn anew."""
+    """Have what a click makes forgotten only some time after its button was drawn again."""
     MediaFileManager._remove_orphaned_deferred_callables = _remove_old  # type: ignore[method-assign]
 
 
